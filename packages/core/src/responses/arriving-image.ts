@@ -78,6 +78,16 @@ class KeptBytes {
   }
 }
 
+/** Where an image is that was uploaded, or its base64 if it could not be stored. */
+export type UploadEnd =
+  | { readonly link: StoredLink; readonly error?: undefined; readonly base64?: undefined }
+  | {
+      readonly link?: undefined;
+      readonly error: StoreError;
+      /** In parts. `undefined` if it was not held, so that the image is lost unless its base64 was sent. */
+      readonly base64: readonly string[] | undefined;
+    };
+
 /**
  * It goes into the store while it arrives. If the store fails while all bytes so far are held, their base64 is sent to the
  * client, and then what arrives.
@@ -87,6 +97,8 @@ export class UploadingImage implements OpenImage {
   readonly #upload: LazyUpload;
   readonly #kept: KeptBytes | undefined;
   #forwarded: Base64Encoder | undefined;
+  /** The last base64 of an image that is forwarded. */
+  #unsent = "";
 
   /** @param bytes counts the bytes of the image, which are held for the case that the store fails. Default: none are. */
   constructor(store: ImageStore, bytes: ByteCount | undefined) {
@@ -103,19 +115,22 @@ export class UploadingImage implements OpenImage {
     return this.#write(this.#decoder.push(base64));
   }
 
-  /** Returns the last base64 to send. Empty, unless the image is forwarded. */
-  async endBase64(): Promise<string> {
+  /** Gives the store the last bytes. */
+  async endBytes(): Promise<void> {
     const sent = await this.#write(this.#decoder.end());
-    return sent + (this.#forwarded?.end() ?? "");
+    this.#unsent = sent + (this.#forwarded?.end() ?? "");
   }
 
-  /**
-   * Call it after {@link endBase64}.
-   *
-   * @throws StoreError
-   */
-  end(): Promise<StoredLink> {
-    return this.#upload.end();
+  /** Ends the upload, after {@link endBytes}. The `base64` of the result is what {@link push} has not returned. */
+  async end(): Promise<UploadEnd> {
+    try {
+      return { link: await this.#upload.end() };
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      if (this.isForwarded) return { error, base64: [this.#unsent] };
+      const kept = this.takeKept();
+      return { error, base64: kept && kept.length > 0 ? [toBase64(kept)] : undefined };
+    }
   }
 
   /** The number of bytes that are held. */
@@ -178,6 +193,11 @@ export class HeldImage implements OpenImage {
   release(): void {
     this.#kept.release();
   }
+}
+
+/** Base64 of bytes, without a copy of them. */
+export function toBase64(bytes: Uint8Array<ArrayBuffer>): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 }
 
 /** The number of bytes that tell the type of an image. */

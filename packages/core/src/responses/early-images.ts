@@ -1,9 +1,7 @@
-import { Base64Encoder } from "../images/base64-stream.js";
-import { type StoredLink, StoreError } from "../results/image-upload.js";
 import type { ResultImage } from "../types.js";
 import type { ByteCount } from "../util/held-bytes.js";
 import type { JsonObject } from "../util/json.js";
-import { type ImageStore, UploadingImage } from "./arriving-image.js";
+import { type ImageStore, type UploadEnd, UploadingImage } from "./arriving-image.js";
 
 /**
  * More images of one response are held until its end. A response with more long strings has something else than images: Gemini
@@ -81,16 +79,6 @@ export class EarlyImages {
   }
 }
 
-/** Where an image is, or its base64 if it could not be stored. */
-export type EarlyEnd =
-  | { readonly link: StoredLink; readonly error?: undefined; readonly base64?: undefined }
-  | {
-      readonly link?: undefined;
-      readonly error: StoreError;
-      /** Empty if the image is lost. */
-      readonly base64: readonly string[];
-    };
-
 /** One of {@link EarlyImages}. */
 export class EarlyImage {
   readonly upload: UploadingImage;
@@ -100,7 +88,7 @@ export class EarlyImage {
   /** The base64 of an image that could not be stored, from its beginning. */
   #unstored: string[] = [];
   #unstoredLength = 0;
-  #ending: Promise<EarlyEnd> | undefined;
+  #ending: Promise<UploadEnd> | undefined;
   #isStored = false;
 
   constructor(store: ImageStore, bytes: ByteCount) {
@@ -130,8 +118,8 @@ export class EarlyImage {
     return bytes;
   }
 
-  /** Ends the image, at the first call. Call it after the last {@link drain}. */
-  end(): Promise<EarlyEnd> {
+  /** Ends the image, at the first call. Call it after the last {@link drain}. The base64 of the result is that of the whole image. */
+  end(): Promise<UploadEnd> {
     this.#ending ??= this.#end();
     return this.#ending;
   }
@@ -151,18 +139,16 @@ export class EarlyImage {
     this.release();
   }
 
-  async #end(): Promise<EarlyEnd> {
-    this.#keep(await this.upload.endBase64());
-    try {
-      const link = await this.upload.end();
+  async #end(): Promise<UploadEnd> {
+    await this.upload.endBytes();
+    const end = await this.upload.end();
+    if (end.link !== undefined) {
       this.#isStored = true;
-      return { link };
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
-      if (this.upload.isForwarded) return { error, base64: this.#unstored };
-      const kept = this.upload.takeKept() ?? new Uint8Array();
-      return { error, base64: kept.length === 0 ? [] : toBase64(kept) };
+      return end;
     }
+    if (!this.upload.isForwarded) return end;
+    for (const base64 of end.base64 ?? []) this.#keep(base64);
+    return { error: end.error, base64: this.#unstored };
   }
 
   #keep(base64: string): void {
@@ -171,9 +157,4 @@ export class EarlyImage {
     this.#unstoredLength += base64.length;
     this.#unstored.push(base64);
   }
-}
-
-function toBase64(bytes: Uint8Array): readonly string[] {
-  const encoder = new Base64Encoder();
-  return [encoder.push(bytes), encoder.end()];
 }

@@ -255,7 +255,7 @@ describe("a response with more images than any provider makes", () => {
       format: "b64_json",
       logger: { warn: () => {}, error: () => {} },
     });
-    const delivered = await delivery.deliverAll(links);
+    const delivered = await delivery.whole.deliverAll(links);
     expect(delivered.filter((image) => image?.b64_json !== undefined)).toHaveLength(15);
     expect(delivery.errors).toHaveLength(25);
     expect(most).toBe(4);

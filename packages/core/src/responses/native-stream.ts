@@ -133,7 +133,7 @@ export class NativeStream implements StreamTranslation {
   async #deliverEvent(text: string, part: ImagePart): Promise<Uint8Array | undefined> {
     const image = part.kind === "image" ? part.image : readData(text);
     if (part.kind === "begin" || part.kind === "base64") return encoder.encode(text);
-    const delivered = await this.#options.delivery.deliver(image, part.index);
+    const delivered = await this.#options.delivery.whole.deliver(image, part.index);
     if (delivered === undefined) return undefined;
     const changes = new Map(listChanges(image, delivered));
     const lines = text.split("\n");

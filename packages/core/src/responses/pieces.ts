@@ -3,12 +3,13 @@ import type { Awaitable } from "../util/async.js";
 import { replaceJsonStrings } from "../util/replace-json-strings.js";
 import type { EarlyPart } from "./early-images.js";
 import type { ImageBudget } from "./image-budget.js";
-import type { ImageDelivery, SmallOrLarge } from "./image-delivery.js";
+import type { ImageDelivery } from "./image-delivery.js";
 import { createLinkWriter, type ImageLayout, type ImagePart } from "./image-parts.js";
 import type { Piece } from "./json-reader.js";
 import type { OpenAiEvents } from "./openai-events.js";
 import type { Passed } from "./relay.js";
 import type { LinkedImage } from "./rewrite.js";
+import type { SmallOrLarge } from "./whole-images.js";
 
 /** How the pieces of a response are written for the client. */
 export interface PieceOutput {
@@ -45,7 +46,7 @@ export async function deliverPieces(
   pieces: readonly Piece[],
 ): Promise<readonly PlainPiece[]> {
   const { delivery, layout, isNative } = output;
-  const delivered = (await delivery.deliverAll(pieces.filter(isWholeImage))).values();
+  const delivered = (await delivery.whole.deliverAll(pieces.filter(isWholeImage))).values();
   const sent: PlainPiece[] = [];
   for (const piece of pieces) {
     if (isPlain(piece)) {
@@ -74,7 +75,7 @@ export async function deliverSmallPieces(
   budget: ImageBudget,
 ): Promise<readonly Piece[]> {
   const links = pieces.filter((piece) => isStreamedLink(delivery, piece));
-  const results = await keepFirstOpen(await delivery.deliverSmall(links, budget, signal));
+  const results = await keepFirstOpen(await delivery.whole.deliverSmall(links, budget, signal));
   const delivered = new Map<Piece, SmallOrLarge | undefined>(links.map((link, at) => [link, results[at]]));
   const sent: Piece[] = [];
   for (const piece of pieces) {
@@ -153,7 +154,7 @@ async function* streamEarly(
     }
     const before = layout.beginLink(piece.createdAt);
     if (before !== "") yield before;
-    yield* delivery.streamStored(piece, createLinkWriter(events), signal);
+    yield* delivery.streamed.streamStored(piece, createLinkWriter(events), signal);
   }
 }
 
@@ -161,7 +162,7 @@ async function* streamLink(
   { delivery, events, signal }: PieceOutput,
   image: LinkedImage,
 ): AsyncGenerator<Uint8Array> {
-  for await (const part of delivery.streamLink(image, createLinkWriter(events), signal)) {
+  for await (const part of delivery.streamed.streamLink(image, createLinkWriter(events), signal)) {
     yield encodePiece(part);
   }
 }
@@ -169,7 +170,7 @@ async function* streamLink(
 /** A provider's own JSON, in which the images have the links of the store. An image that was refused is empty. */
 export async function replaceImages(delivery: ImageDelivery, pieces: readonly Piece[]): Promise<string> {
   const images = joinImages(pieces);
-  const delivered = await delivery.deliverAll(images);
+  const delivered = await delivery.whole.deliverAll(images);
   const text = pieces.filter(isPlain).map(decodePiece).join("");
   return replaceJsonStrings(
     text,

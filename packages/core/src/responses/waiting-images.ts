@@ -2,10 +2,11 @@ import type { ResultError, ResultImage } from "../types.js";
 import type { ByteCount } from "../util/held-bytes.js";
 import type { EarlyPart } from "./early-images.js";
 import type { ImageBudget } from "./image-budget.js";
-import type { ImageDelivery, StoredImagePiece } from "./image-delivery.js";
+import type { ImageDelivery } from "./image-delivery.js";
 import { createLinkWriter, type ImagePart, JsonLayout } from "./image-parts.js";
 import { closeLarge, encodePiece } from "./pieces.js";
 import type { LinkedImage } from "./rewrite.js";
+import type { StoredImagePiece } from "./streamed-images.js";
 
 /** An image that waits: its JSON, or an image that is read when it is sent. */
 type WaitingImage =
@@ -130,18 +131,18 @@ export class WaitingImages {
     // A store gets all of its images, although the client has disconnected.
     const parts =
       image.kind === "link"
-        ? delivery.streamLink(image.link, WRITER, delivery.opensImages ? undefined : signal)
-        : delivery.streamStored(image, WRITER, signal);
+        ? delivery.streamed.streamLink(image.link, WRITER, delivery.opensImages ? undefined : signal)
+        : delivery.streamed.streamStored(image, WRITER, signal);
     for await (const part of parts) yield encodePiece(part);
   }
 
   async #deliver(wholes: readonly WholeImage[]): Promise<readonly (WaitingImage | undefined)[]> {
     const { delivery, budget } = this.#options;
     if (!wholes.some(({ image }) => delivery.streamsLink(image))) {
-      return (await delivery.deliverAll(wholes)).map((image) => image && toJson(image));
+      return (await delivery.whole.deliverAll(wholes)).map((image) => image && toJson(image));
     }
     // Other calls may take minutes, so no download stays open until then.
-    const delivered = await delivery.deliverSmall(wholes, budget);
+    const delivered = await delivery.whole.deliverSmall(wholes, budget);
     return Promise.all(
       delivered.map(async (each): Promise<WaitingImage> => {
         const { image, large } = await closeLarge(each);
