@@ -8,7 +8,7 @@ export default defineConfig({
     "billing/memory-history": "src/billing/memory-history.ts",
     "billing/memory-history-none": "src/billing/memory-history-none.ts",
     "families/index": "src/families/index.ts",
-    "families/gemini/index": "src/families/gemini/index.ts",
+    "families/gemini/gemini": "src/families/gemini/gemini.ts",
     "families/openai/index": "src/families/openai/index.ts",
     openapi: "src/openapi.ts",
     "openapi/document": "src/openapi/document.ts",

@@ -219,11 +219,20 @@ const VERSION = 1;
 /** @throws TypeError if it was written by a newer version, or is damaged */
 function readStoredCall(upstream: string): StoredCall {
   const value: unknown = JSON.parse(upstream);
-  if (!isJsonObject(value) || value["version"] !== VERSION) {
-    throw new TypeError("What was kept with a hold has a format that this gateway does not know.");
-  }
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only createCallKeeper writes this.
-  return value as unknown as StoredCall;
+  if (isStoredCall(value)) return value;
+  throw new TypeError("What was kept with a hold has a format that this gateway does not know.");
+}
+
+/** Whether createCallKeeper wrote this value. What is inside of its members is not checked again. */
+function isStoredCall(value: unknown): value is StoredCall {
+  return (
+    isJsonObject(value) &&
+    value["version"] === VERSION &&
+    typeof value["receivedAt"] === "number" &&
+    isJsonObject(value["bounds"]) &&
+    isJsonObject(value["request"]) &&
+    typeof value["tasks"] === "string"
+  );
 }
 
 const MAX_KEPT_STRING = 32;

@@ -1,12 +1,13 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 
-/** The names that a module exports. Entry points only have lists of exports. */
+/** The names that a module exports. Entry points have lists of exports, or are the module of one constant. */
 function namesOf(file: string): readonly string[] {
   const source = readFileSync(new URL(file, import.meta.url), "utf8");
   const lists = [...source.matchAll(/^export (?:type )?\{([^}]*)\} from "[^"]+";$/gm)];
-  expect(source.match(/^export/gm)).toHaveLength(lists.length);
-  const names = lists.flatMap(([, list = ""]) => list.split(","));
+  const constants = [...source.matchAll(/^export const (\w+)/gm)];
+  expect(source.match(/^export/gm)).toHaveLength(lists.length + constants.length);
+  const names = [...lists, ...constants].flatMap(([, list = ""]) => list.split(","));
   return names.map((name) => name.trim().replace(/^type /, "")).filter((name) => name !== "");
 }
 
@@ -63,7 +64,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     ReferenceImage ResponseFormat ResponseShape ResultError ResultImage seedream SequentialFields
     SizeLimits SizeMode SizeStyle StreamFormat StreamReader StreamResult StreamShape toBase64 toJsonBody toReferenceImage UploadedImage
     UpstreamCall UpstreamFailure UpstreamFailureKind Usage`,
-  "./families/gemini/index.ts": "gemini",
+  "./families/gemini/gemini.ts": "gemini",
   "./families/openai/index.ts": "openai",
   "./openapi.ts": "openApiDocument",
   "./reference.ts": "createReference ReferenceOptions ReferencePage",
@@ -85,8 +86,12 @@ describe("the entry point", () => {
 
   it("lists are those of package.json", () => {
     const { exports } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
-    const files = Object.keys(ENTRY_POINTS).map((file) => file.replace(/(\/index)?\.ts$/, ""));
-    const entries = Object.keys(exports).filter((entry) => entry !== "./package.json");
-    expect(files.toSorted()).toEqual(entries.toSorted());
+    const entries: readonly unknown[] = Object.values(exports).filter((entry) => typeof entry === "object");
+    const expected = Object.keys(ENTRY_POINTS).map((file) => {
+      const built = file.replace(/^\./, "./dist").replace(/\.ts$/, "");
+      return { types: `${built}.d.ts`, default: `${built}.js` };
+    });
+    expect(entries).toHaveLength(expected.length);
+    expect(entries).toEqual(expect.arrayContaining(expected));
   });
 });

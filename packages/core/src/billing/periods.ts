@@ -190,6 +190,7 @@ function findFormat(timeZone: string): Intl.DateTimeFormat | undefined {
     formats.set(timeZone, format);
     return format;
   } catch {
+    // A RangeError: the runtime does not have this time zone. Those who need it report that.
     return undefined;
   }
 }

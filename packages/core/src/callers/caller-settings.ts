@@ -173,6 +173,7 @@ function parseObject(json: string): JsonObject | undefined {
     const value: unknown = JSON.parse(json);
     return isJsonObject(value) ? value : undefined;
   } catch {
+    // Not JSON: the caller of this function reports a damaged entry, without its content.
     return undefined;
   }
 }

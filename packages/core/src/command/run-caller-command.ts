@@ -1,17 +1,11 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import type { CallerPatch } from "../callers/caller-settings.js";
-import {
-  type CallerAuditEntry,
-  type CallerInfo,
-  type Callers,
-  type CallerWithKey,
-  createCallers,
-} from "../callers/callers.js";
-import { parseBudget, writeBudget } from "../callers/parse-budget.js";
+import { type Callers, createCallers } from "../callers/callers.js";
 import { invalidRequest, isGatewayError } from "../errors.js";
 import type { Caller } from "../types.js";
+import { parseBudget } from "./budget-argument.js";
 import { type LedgerAddress, LedgerError, type OpenedCallerStore } from "./open-caller-store.js";
-import { formatTable, toPrintable } from "./print.js";
+import { printAudit, printCallers, printKey, printNext, toPrintable } from "./print-callers.js";
 
 /** The parts of the process that the commands for callers use. */
 export interface CallerCommandHost {
@@ -240,55 +234,4 @@ function readLimit(values: Values, name: string): number | null | undefined {
 function readUnset(values: Values): CallerPatch {
   const names = values["unset"];
   return Object.fromEntries(Array.isArray(names) ? names.map((name) => [name, null]) : []);
-}
-
-function printKey({ caller, key }: CallerWithKey): string {
-  const others = caller.keys.filter(({ endsAt }) => endsAt !== undefined);
-  const ends = others.map(({ hint, endsAt }) => `The key ${toPrintable(hint)} ends at ${endsAt}.\n`).join("");
-  return `Id   ${toPrintable(caller.id)}\nKey  ${key}\n\nGive the key to the caller. It cannot be shown again.\n${ends}`;
-}
-
-function printNext(next: string): string {
-  return `\nThere are more: --after ${JSON.stringify(toPrintable(next))}\n`;
-}
-
-const CALLER_COLUMNS = ["ID", "STATE", "GROUP", "BUDGET", "MODELS", "LIMITS", "KEYS", "CHANGED"];
-
-function printCallers(callers: readonly CallerInfo[]): string {
-  if (callers.length === 0) return "No caller was created at run time.\n";
-  const problems = callers.flatMap(({ id, problem }) =>
-    problem === undefined ? [] : `\n${toPrintable(id)}: ${toPrintable(problem)}\n`,
-  );
-  return formatTable(CALLER_COLUMNS, callers.map(toCells)) + problems.join("");
-}
-
-function toCells({ id, state, group, budget, models, limits = {}, keys, changedAt }: CallerInfo): string[] {
-  const written = Object.entries(limits).map(([name, limit]) => `${name} ${limit ?? "none"}`);
-  const hints = keys.map(({ hint, endsAt }) => (endsAt === undefined ? hint : `${hint} until ${endsAt}`));
-  return [
-    id,
-    state,
-    group ?? "default",
-    budget === undefined ? "-" : writeBudget(budget),
-    models?.join(",") ?? "all",
-    written.join(", ") || "-",
-    hints.join(", ") || "-",
-    changedAt,
-  ];
-}
-
-function printAudit(entries: readonly CallerAuditEntry[]): string {
-  if (entries.length === 0) return "There are no lines.\n";
-  const rows = entries.map(({ time, by, action, caller, fields }) => [
-    time,
-    by,
-    action,
-    caller,
-    fields.map(({ field, from, to }) => `${field}: ${show(from)} → ${show(to)}`).join("; ") || "-",
-  ]);
-  return formatTable(["TIME", "BY", "ACTION", "CALLER", "CHANGED"], rows);
-}
-
-function show(value: unknown): string {
-  return value === undefined ? "unset" : JSON.stringify(value);
 }

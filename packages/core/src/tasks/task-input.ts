@@ -51,12 +51,20 @@ export function writeTaskInput({ caller, ...input }: Omit<TaskInput, "version">)
  */
 export function readTaskInput(json: string): TaskInput {
   const value: unknown = JSON.parse(json);
-  if (!isJsonObject(value)) throw new TypeError("The input of a task is damaged.");
-  if (value["version"] !== VERSION) {
-    throw new TypeError(
-      `The input of a task has the format ${String(value["version"])}; this gateway reads ${VERSION}.`,
-    );
-  }
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only writeTaskInput writes into the task store.
-  return value as unknown as TaskInput;
+  if (isTaskInput(value)) return value;
+  const version = isJsonObject(value) ? value["version"] : undefined;
+  if (typeof version !== "number" || version === VERSION)
+    throw new TypeError("The input of a task is damaged.");
+  throw new TypeError(`The input of a task has the format ${version}; this gateway reads ${VERSION}.`);
+}
+
+/** Whether {@link writeTaskInput} wrote this value. What is inside of its members is not checked again. */
+function isTaskInput(value: unknown): value is TaskInput {
+  return (
+    isJsonObject(value) &&
+    value["version"] === VERSION &&
+    typeof value["receivedAt"] === "number" &&
+    typeof value["linkBase"] === "string" &&
+    [value["endpoint"], value["caller"], value["bounds"], value["body"]].every(isJsonObject)
+  );
 }

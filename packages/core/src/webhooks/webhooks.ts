@@ -122,6 +122,7 @@ export function createWebhooks(parts: WebhooksParts): WebhookDelivery {
     async stop() {
       isStopped = true;
       unwatch?.();
+      // Why the code could not be loaded was logged.
       const sender = await loading?.catch(() => undefined);
       await sender?.stop();
     },

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseBudget, writeBudget } from "./parse-budget.js";
+import { parseBudget, writeBudget } from "./budget-argument.js";
 
 it.each<[string, unknown]>([
   ["50", "50"],

@@ -1,0 +1,33 @@
+import { describe, expect, it } from "vitest";
+import { readTaskInput, type TaskInput, writeTaskInput } from "./task-input.js";
+
+const INPUT: Omit<TaskInput, "version"> = {
+  endpoint: { operation: "generate", path: "/v1/images/generations" },
+  receivedAt: 1_700_000_000_000,
+  caller: { id: "me" },
+  group: "default",
+  bounds: { maxImages: 1 },
+  linkBase: "https://gateway.test",
+  isForm: false,
+  body: { kind: "inline", json: "{}" },
+};
+
+const changed = (members: object): string =>
+  JSON.stringify({ ...(JSON.parse(writeTaskInput(INPUT)) as object), ...members });
+
+describe("the input of a task", () => {
+  it("is read as it was written", () => {
+    expect(readTaskInput(writeTaskInput(INPUT))).toEqual({ version: 1, ...INPUT });
+  });
+
+  it.each([
+    ["not an object", "[]", "damaged"],
+    ["without a version", "{}", "damaged"],
+    ["without members", '{"version":1}', "damaged"],
+    ["with a caller that is not an object", changed({ caller: "me" }), "damaged"],
+    ["with a time that is not a number", changed({ receivedAt: "now" }), "damaged"],
+    ["of a newer version", changed({ version: 2 }), "format 2"],
+  ])("is refused if it is %s", (_case, json, message) => {
+    expect(() => readTaskInput(json)).toThrow(new RegExp(message));
+  });
+});
