@@ -1,7 +1,8 @@
-// What telemetry costs: CPU per request in one process, with a provider that responds at once. The variants take turns.
+// What telemetry costs: CPU per request in one process, with a provider that responds at once. Short blocks of requests with
+// and without telemetry take turns, so that other work on the machine meets both. The result is the median of the pairs.
 import { createGateway, type Telemetry } from "@calotype/core";
 import { createTelemetry } from "@calotype/opentelemetry";
-import { context, createNoopMeter, ProxyTracerProvider } from "@opentelemetry/api";
+import { context } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { ExportResultCode } from "@opentelemetry/core";
 import {
@@ -20,8 +21,9 @@ const RESPONSE = JSON.stringify({
 });
 const BODY = JSON.stringify({ model: "seedream-4-5-251128", prompt: "a lighthouse" });
 
-const REQUESTS = 1_500;
-const ROUNDS = 15;
+/** Requests of a block: enough that the clock of the CPU time is exact, and few enough that a pair takes under a second. */
+const REQUESTS = 400;
+const PAIRS = 60;
 
 function createSender(telemetry: Telemetry | undefined): () => Promise<void> {
   const gateway = createGateway({
@@ -53,8 +55,9 @@ async function measure(send: () => Promise<void>): Promise<number> {
   return (user + system) / REQUESTS;
 }
 
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+function quantile(values: readonly number[], part: number): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? 0;
+}
 
 // `sdk` registers the context manager, which costs every promise of the process something.
 const hasSdk = process.argv[2] === "sdk";
@@ -72,23 +75,27 @@ const meters = new MeterProvider({
     }),
   ],
 });
-const noop = { tracer: new ProxyTracerProvider().getTracer("none"), meter: createNoopMeter() };
 const recorded = { tracer: spans.getTracer("bench"), meter: meters.getMeter("bench") };
-const variants = {
-  "without telemetry": createSender(undefined),
-  [hasSdk ? "with the SDK" : "with the API, no SDK"]: createSender(createTelemetry(hasSdk ? recorded : noop)),
-};
-const costs = new Map(Object.keys(variants).map((name) => [name, [] as number[]]));
-for (const send of Object.values(variants)) await measure(send);
-for (let round = 0; round < ROUNDS; round += 1) {
-  for (const [name, send] of Object.entries(variants)) costs.get(name)?.push(await measure(send));
+const sendPlain = createSender(undefined);
+const sendObserved = createSender(createTelemetry(hasSdk ? recorded : {}));
+const plain: number[] = [];
+const observed: number[] = [];
+for (let warmUp = 0; warmUp < 6; warmUp += 1) {
+  await measure(sendPlain);
+  await measure(sendObserved);
 }
-const reference = median(costs.get("without telemetry") ?? []);
-for (const [name, values] of costs) {
-  const cost = median(values);
-  const lowest = Math.min(...values);
-  process.stdout.write(
-    `${name.padEnd(22)} median ${cost.toFixed(0)} µs, lowest ${lowest.toFixed(0)} µs, + ${(cost - reference).toFixed(1)} µs\n`,
-  );
+for (let pair = 0; pair < PAIRS; pair += 1) {
+  // In turn first and last, so that a load that grows favours neither.
+  const before = await measure(sendPlain);
+  observed.push(((await measure(sendObserved)) + (await measure(sendObserved))) / 2);
+  plain.push((before + (await measure(sendPlain))) / 2);
 }
+const ratios = observed.map((cost, index) => cost / (plain[index] ?? cost));
+const show = (ratio: number): string => `${((ratio - 1) * 100).toFixed(1)} %`;
+const title = hasSdk ? "with the SDK" : "with the API, no SDK";
+process.stdout.write(
+  `without telemetry: ${quantile(plain, 0.5).toFixed(0)} µs of CPU per request\n` +
+    `${title}: ${quantile(observed, 0.5).toFixed(0)} µs; ` +
+    `pairs: median ${show(quantile(ratios, 0.5))}, quartiles ${show(quantile(ratios, 0.25))} and ${show(quantile(ratios, 0.75))}\n`,
+);
 process.exit();

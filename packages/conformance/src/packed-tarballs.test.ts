@@ -208,13 +208,16 @@ import { calculateCharge, type Charge } from "@calotype/core/billing";
 import { createEmulator, type Emulator } from "@calotype/emulator";
 import { toExpressHandler } from "@calotype/express";
 import { handleNodeRequest, toNodeHandler } from "@calotype/node";
+import { createTelemetry, type TelemetryOptions } from "@calotype/opentelemetry";
 import { createRedisAdmissionStore } from "@calotype/redis";
 import { createS3Store, type S3Store } from "@calotype/s3";
 import { createSqliteLedger, type SqliteLedger } from "@calotype/sqlite";
 import express from "express";
 import { Redis } from "ioredis";
 
+const telemetryOptions: TelemetryOptions = { callerInMetrics: true };
 const options: GatewayOptions = {
+  telemetry: createTelemetry(telemetryOptions),
   models: { a: { family: "seedream" } },
   channels: [{ id: "ark", family: "seedream", apiKey: process.env["ARK_API_KEY"] }],
   authenticate: async (apiKey) => {

@@ -13,6 +13,7 @@ export type {
   CallObserver,
   CooldownChange,
   ObservedResponse,
+  SkippedRoute,
   StartedAttempt,
   StartedCall,
   Telemetry,

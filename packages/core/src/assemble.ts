@@ -48,6 +48,7 @@ import {
   mayUseModel,
 } from "./models/resolve-model.js";
 import { describeModels, type ModelsParts } from "./models-endpoint.js";
+import { type CallObservation, createObservation } from "./observation.js";
 import { type LoadedOptions, loadOptions } from "./options/load.js";
 import {
   DEFAULT_BODY_LIMITS,
@@ -73,7 +74,6 @@ import type { Tasks } from "./tasks/submit.js";
 import { createTaskSweep, type SweepTasks } from "./tasks/sweep.js";
 import { writeTaskSummary } from "./tasks/task-object.js";
 import { createTaskWorker, type TaskWorker } from "./tasks/worker.js";
-import { type CallObservation, createObservation } from "./telemetry.js";
 import type { Caller, Cooldown } from "./types.js";
 import { createByteMask } from "./upstream/mask-bytes.js";
 import { maskTransport } from "./upstream/mask-transport.js";

@@ -17,10 +17,21 @@ export function createCallLog(write: NonNullable<Logger["info"]>, now: () => num
         modelKnown: ({ name }) => void (facts["model"] = name),
         submitted: (submitted) => log({ task: submitted }, "A task was accepted."),
         held: (amount) => log({ amount, sinceStartMs: now() - beganAt }, "A hold was made."),
+        routeSkipped({ until, isProbed, ...skipped }) {
+          const end = new Date(until).toISOString();
+          const message = isProbed
+            ? "A channel was skipped because another call probes it after its cooldown."
+            : "A channel was skipped because it cools down.";
+          log({ ...skipped, until: end }, message);
+        },
+        clientLeft: () => log({ sinceStartMs: now() - beganAt }, "The client disconnected."),
         attemptStarted: (attempt) => observeAttempt(attempt, log),
         firstImage: () => void (facts["firstImageMs"] = now() - beganAt),
         // Not its message, in which a provider may quote the prompt.
-        failed: (_error, code) => void (facts["errorCode"] = code),
+        failed({ limit }, code) {
+          facts["errorCode"] = code;
+          if (limit !== undefined) facts["limit"] = limit;
+        },
         responded: ({ status, stream }) =>
           log({ status, stream, sinceStartMs: now() - beganAt }, "A response begins."),
         holdEnded({ state, record }) {

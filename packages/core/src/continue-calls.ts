@@ -103,7 +103,7 @@ async function continueCall(parts: ContinuedCallParts, { hold: held, upstream }:
     return;
   }
   const billed = toBilled(held, stored);
-  const report = createReport(parts, billed, { kind: "continued" });
+  const report = createReport(parts, billed, { kind: "continued", link: stored.link });
   const hold = parts.holds.resume({ ...billed, observer: report.observer });
   logger.warn({}, "The process that sent this request has ended; its provider's task is continued.");
   let model: ResolvedModel;
@@ -177,12 +177,16 @@ async function discard(body: GatewayResponseBody): Promise<void> {
 }
 
 /** A request that is about to be sent. */
-type CallToKeep = Pick<Call, "model" | "request"> & { readonly billed: BilledRequest };
+interface CallToKeep extends Pick<Call, "model" | "request"> {
+  readonly billed: BilledRequest;
+  /** Links the continued call to this one, for telemetry. */
+  readonly link: string | undefined;
+}
 
 /** Creates what keeps the provider's tasks of a request with its hold. `undefined` if there are none to keep. */
 export function createCallKeeper(
   { holds, prices }: Pick<ContinuedCallParts, "holds" | "prices">,
-  { model, request, billed }: CallToKeep,
+  { model, request, billed, link }: CallToKeep,
 ): TaskKeeper | undefined {
   if (holds.keepUpstream === undefined || !mayBecomeTask(model)) return undefined;
   const { id, receivedAt, bounds, group } = billed;
@@ -195,6 +199,7 @@ export function createCallKeeper(
       price,
       request: withoutContent(request),
       tasks,
+      link,
     };
     await holds.keepUpstream?.(id, JSON.stringify(call));
   });
@@ -212,6 +217,8 @@ interface StoredCall extends Pick<BilledRequest, "receivedAt" | "bounds"> {
   readonly request: ImageRequest;
   /** What `createTaskKeeper` wrote. */
   readonly tasks: string;
+  /** `CallObserver.link` of the call, if it was observed. */
+  readonly link?: string | undefined;
 }
 
 const VERSION = 1;

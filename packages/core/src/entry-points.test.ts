@@ -27,7 +27,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     TimeoutOptions UnresolvedRecord Usage UsageRecord WebhookEndpoint WebhookEndpointName
     WebhookFilter WebhookMessage Webhooks WebhooksOptions`,
   "./adapter.ts": `
-    AttemptDetail AttemptObserver CallObserver CooldownChange HoldEndReport ObservedResponse StartedAttempt StartedCall Telemetry
+    AttemptDetail AttemptObserver CallObserver CooldownChange HoldEndReport ObservedResponse SkippedRoute StartedAttempt StartedCall Telemetry
     allowFreeing ClientSignal freeChunk Gateway GatewayRequest GatewayResponse GatewayResponseBody HeaderReader
     isFreeable ReadableLike toChunks`,
   "./stores.ts": `

@@ -127,6 +127,11 @@ export interface GatewayErrorDetails {
   readonly retryAfterSeconds?: number | undefined;
   /** `false` if a repeat could be charged twice or cannot succeed. Sent as `x-should-retry: false`. */
   readonly shouldRetry?: false | undefined;
+  /**
+   * The limit that refused the request, for telemetry. The gateway's own: `requests`, `images`, `concurrent`, the same with
+   * `model-` before them for the limits of a model, `budget`, `bytes`, `disk`, `tasks`, `task-clients`.
+   */
+  readonly limit?: string | undefined;
   /** Further headers of the response. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly cause?: unknown;
@@ -155,6 +160,7 @@ export class GatewayError extends Error {
   readonly upstreamBody: string | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly shouldRetry: false | undefined;
+  readonly limit: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
   /** Marks the class across copies of the package, where `instanceof` fails. */
   readonly [MARK] = true;
@@ -171,6 +177,7 @@ export class GatewayError extends Error {
     this.upstreamBody = details.upstreamBody;
     this.retryAfterSeconds = details.retryAfterSeconds;
     this.shouldRetry = details.shouldRetry;
+    this.limit = details.limit;
     this.headers = readHeaders(details.headers ?? {});
   }
 }
@@ -205,6 +212,6 @@ export function overloaded(): GatewayError {
   return new GatewayError(
     "overloaded",
     "This server has no room for more bytes of requests: try again soon.",
-    { retryAfterSeconds: 1 },
+    { retryAfterSeconds: 1, limit: "bytes" },
   );
 }

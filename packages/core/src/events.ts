@@ -1,7 +1,8 @@
 import { GatewayError, isGatewayError, shownCodeOf } from "./errors.js";
 import type { GatewayResponse } from "./http.js";
 import type { Logger } from "./logger.js";
-import type { CallObservation, SafeCallObserver, StartedCall } from "./telemetry.js";
+import type { CallObservation, SafeCallObserver } from "./observation.js";
+import type { StartedCall } from "./telemetry.js";
 import type { AttemptRecord, Caller, ImageRequest, Operation } from "./types.js";
 
 /** The operator's own check of a valid request, before it is sent. */

@@ -77,6 +77,9 @@ export async function runPipeline(
   const { id } = arrival;
   const report = new RequestReport(parts, arrival, { kind: "request", headers: request.headers });
   const logger = new RequestLogger(parts.logger, id);
+  const { observer } = report;
+  const onLeft = observer && (() => observer.clientLeft());
+  if (onLeft !== undefined) watchClient(request, onLeft);
   const arrivedAt = parts.heartbeatMs === undefined ? 0 : performance.now();
   const work = new PendingWork((pending) => {
     parts.track(pending);
@@ -115,7 +118,7 @@ export async function runPipeline(
         const served = await serveInTime(parts, admitted, request, arrivedAt);
         if (served.isEarly) {
           void served.ended.then(() => report.responded(served.response));
-          return parts.readerLimit.watch(served.response);
+          return parts.readerLimit.watch(served.response, onLeft);
         }
         ({ response } = served);
       }
@@ -125,7 +128,15 @@ export async function runPipeline(
     response = refuse(error);
   }
   report.responded(response);
-  return parts.readerLimit.watch(response);
+  return parts.readerLimit.watch(response, onLeft);
+}
+
+/** Calls the listener when the client disconnects before its response is complete. The host may report it later, or twice. */
+function watchClient(request: GatewayRequest, listener: () => void): void {
+  // Refers to the request, because a Web signal follows the client only while its Request is referenced.
+  request.signal.addEventListener?.("abort", () => {
+    if (request.signal.aborted) listener();
+  });
 }
 
 /** Work of a request that the gateway and its host wait for. */
@@ -201,6 +212,7 @@ async function readCall(
     storesResults: parts.results !== undefined,
     linksOnly: isTask && parts.results?.objects === undefined,
   });
+  report.observer?.promptKnown(request.prompt);
   const group = caller.group ?? DEFAULT_GROUP;
   const billed: BilledRequest = {
     ...arrival,
@@ -253,7 +265,7 @@ async function admitCall(
     report,
     linkBase,
     caller: caller.id,
-    taskKeeper: createCallKeeper(parts, { model, request, billed }),
+    taskKeeper: createCallKeeper(parts, { model, request, billed, link: report.observer?.link }),
   };
   return { kind: "admitted", call, caller, admission, slot, work, refuse };
 }

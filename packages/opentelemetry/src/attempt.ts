@@ -20,6 +20,7 @@ export interface TelemetryParts {
   readonly metrics: Metrics;
   readonly forwardContext: boolean;
   readonly callerInMetrics: boolean;
+  readonly recordPrompts: boolean;
 }
 
 /** A span keeps 128 events by default, and a task of 15 minutes can take hundreds of polls. */
@@ -138,6 +139,6 @@ export class ObservedAttempt implements AttemptObserver {
     });
     const { channel, provider } = ATTRIBUTES;
     const { [channel]: id, [provider]: name } = this.#attributes;
-    this.#parts.metrics.cooldownBegan(detail, { [channel]: id, [provider]: name });
+    this.#parts.metrics.cooldownBegan(detail, { [channel]: id, [provider]: name }, this.#context);
   }
 }

@@ -4,6 +4,7 @@ import type {
   CallObserver,
   HoldEndReport,
   ObservedResponse,
+  SkippedRoute,
   StartedAttempt,
   StartedCall,
 } from "@calotype/core/adapter";
@@ -25,13 +26,16 @@ import { ObservedAttempt, type TelemetryParts } from "./attempt.js";
 import { readTokens } from "./metrics.js";
 import { ATTRIBUTES, OPERATION, providerOf } from "./names.js";
 
-/** The codes of errors with which a limit refuses a request. */
+/** The codes of errors with which a limit refuses a request. Functions of the operator may throw them too, without a limit. */
 const LIMITS: ReadonlySet<string> = new Set([
   "rate_limit_exceeded",
   "insufficient_quota",
   "overloaded",
   "task_queue_full",
 ]);
+
+/** In characters. A prompt can have a megabyte, and exporters refuse batches that are too large. */
+const MAX_PROMPT_LENGTH = 16_384;
 
 /** Observes one call: its span, and its metrics when it has ended. */
 export class ObservedCall implements CallObserver {
@@ -96,17 +100,35 @@ export class ObservedCall implements CallObserver {
     this.#span.addEvent("calotype.request_read");
   }
 
+  promptKnown(prompt: string): void {
+    if (!this.#parts.recordPrompts) return;
+    const content = prompt.slice(0, MAX_PROMPT_LENGTH);
+    const messages = [{ role: "user", parts: [{ type: "text", content }] }];
+    this.#span.setAttribute(ATTRIBUTES.inputMessages, JSON.stringify(messages));
+  }
+
   held(amount: string | null): void {
     this.#isHeld = true;
     const attributes = amount === null ? {} : { [ATTRIBUTES.holdAmount]: amount };
     this.#span.addEvent("calotype.held", attributes);
     this.#span.setAttributes(attributes);
-    this.#parts.metrics.holdsChanged(1, this.#modelAttributes());
+    this.#parts.metrics.holdsChanged(1, this.#modelAttributes(), this.#context);
   }
 
   submitted(task: string): void {
     this.#kind = "submission";
     this.#span.setAttributes({ [ATTRIBUTES.task]: task, [ATTRIBUTES.callKind]: this.#kind });
+  }
+
+  routeSkipped({ channel, key, scope, reason, until, isProbed }: SkippedRoute): void {
+    this.#span.addEvent("calotype.channel_skipped", {
+      [ATTRIBUTES.channel]: channel,
+      [ATTRIBUTES.channelKey]: key,
+      [ATTRIBUTES.channelState]: isProbed ? "probing" : "cooling",
+      [ATTRIBUTES.cooldownScope]: scope,
+      [ATTRIBUTES.cooldownReason]: reason,
+      [ATTRIBUTES.cooldownUntil]: new Date(until).toISOString(),
+    });
   }
 
   attemptStarted(attempt: StartedAttempt): AttemptObserver {
@@ -124,12 +146,23 @@ export class ObservedCall implements CallObserver {
     this.#span.addEvent("calotype.first_image");
   }
 
-  failed({ code, status }: GatewayError, shownCode: string): void {
+  failed({ code, status, limit }: GatewayError, shownCode: string): void {
     this.#errorType = code;
-    this.#span.setAttributes({ [ATTRIBUTES.errorType]: code, [ATTRIBUTES.errorCode]: shownCode });
+    this.#span.setAttributes({
+      [ATTRIBUTES.errorType]: code,
+      [ATTRIBUTES.errorCode]: shownCode,
+      [ATTRIBUTES.limit]: limit,
+    });
     // Without the message, in which a provider may quote the prompt.
     if (status >= 500) this.#span.setStatus({ code: SpanStatusCode.ERROR });
-    if (LIMITS.has(code)) this.#parts.metrics.refusedByLimit(this.#attributes());
+    if (!LIMITS.has(code)) return;
+    const refused = { ...this.#attributes(), ...(limit !== undefined && { [ATTRIBUTES.limit]: limit }) };
+    this.#parts.metrics.refusedByLimit(refused, this.#context);
+  }
+
+  clientLeft(): void {
+    this.#span.setAttribute(ATTRIBUTES.clientLeft, true);
+    this.#span.addEvent("calotype.client_disconnected");
   }
 
   responded({ status, stream }: ObservedResponse): void {
@@ -140,8 +173,8 @@ export class ObservedCall implements CallObserver {
   holdEnded({ state, record }: HoldEndReport): void {
     this.#record = record;
     const { metrics } = this.#parts;
-    if (this.#isHeld) metrics.holdsChanged(-1, this.#modelAttributes());
-    metrics.holdEnded({ ...this.#modelAttributes(), [ATTRIBUTES.holdState]: state });
+    if (this.#isHeld) metrics.holdsChanged(-1, this.#modelAttributes(), this.#context);
+    metrics.holdEnded({ ...this.#modelAttributes(), [ATTRIBUTES.holdState]: state }, this.#context);
     this.#span.addEvent("calotype.hold_ended", { [ATTRIBUTES.holdState]: state });
     this.#span.setAttribute(ATTRIBUTES.holdState, state);
     if (record !== undefined) this.#span.setAttributes(this.#describe(record));

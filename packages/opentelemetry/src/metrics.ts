@@ -1,6 +1,6 @@
 import type { ChannelStatus, SettledRecord } from "@calotype/core";
 import type { AttemptDetail } from "@calotype/core/adapter";
-import type { Attributes, Context, Meter } from "@opentelemetry/api";
+import type { Attributes, Context, Counter, Histogram, Meter } from "@opentelemetry/api";
 import { ATTRIBUTES } from "./names.js";
 
 /** In seconds. Images take up to 15 minutes, and refusals some milliseconds. */
@@ -19,11 +19,11 @@ export interface Metrics {
   callEnded(call: EndedCall, attributes: Attributes, context: Context): void;
   /** An attempt has its result. */
   attemptEnded(durationMs: number, attributes: Attributes, context: Context): void;
-  cooldownBegan(detail: AttemptDetail, attributes: Attributes): void;
+  cooldownBegan(detail: AttemptDetail, attributes: Attributes, context: Context): void;
   /** A hold was made (1), or has ended (-1). */
-  holdsChanged(change: 1 | -1, attributes: Attributes): void;
-  holdEnded(attributes: Attributes): void;
-  refusedByLimit(attributes: Attributes): void;
+  holdsChanged(change: 1 | -1, attributes: Attributes, context: Context): void;
+  holdEnded(attributes: Attributes, context: Context): void;
+  refusedByLimit(attributes: Attributes, context: Context): void;
   /** Reports the state of the channels at each collection, until the function that it returns is called. */
   watchChannels(describe: () => readonly ChannelStatus[]): () => void;
 }
@@ -39,48 +39,54 @@ interface EndedCall {
 
 /** Creates the instruments. They are described in docs/telemetry.md. */
 export function createMetrics(meter: Meter): Metrics {
-  const seconds = { unit: "s", advice: { explicitBucketBoundaries: DURATION_BOUNDS } };
-  const operations = meter.createHistogram("gen_ai.client.operation.duration", {
-    description: "From the arrival of a request to the end of its response and its charge.",
-    ...seconds,
-  });
-  const firstImages = meter.createHistogram("calotype.time_to_first_image", {
-    description: "From the arrival of a request to its first image.",
-    ...seconds,
-  });
-  const attempts = meter.createHistogram("calotype.attempt.duration", {
-    description: "From sending a request to a provider to the head of its response, or to the failure.",
-    ...seconds,
-  });
+  const inSeconds = (name: string, description: string): Histogram => {
+    const advice = { explicitBucketBoundaries: DURATION_BOUNDS };
+    return meter.createHistogram(name, { description, unit: "s", advice });
+  };
+  const counter = (name: string, unit: string, description: string): Counter =>
+    meter.createCounter(name, { description, unit: `{${unit}}` });
+  const operations = inSeconds(
+    "gen_ai.client.operation.duration",
+    "From the arrival of a request to the end of its response and its charge.",
+  );
+  const firstImages = inSeconds(
+    "calotype.time_to_first_image",
+    "From the arrival of a request to its first image.",
+  );
+  const attempts = inSeconds(
+    "calotype.attempt.duration",
+    "From sending a request to a provider to the head of its response, or to the failure.",
+  );
   const tokens = meter.createHistogram("gen_ai.client.token.usage", {
     description: "The tokens that the provider reported.",
     unit: "{token}",
     advice: { explicitBucketBoundaries: TOKEN_BOUNDS },
   });
-  const images = meter.createCounter("calotype.images", {
-    description: "The images in responses.",
-    unit: "{image}",
-  });
-  const charges = meter.createCounter("calotype.charge", {
-    description: "The charges, in the currency of the price tables. Rounded to a float; the ledger is exact.",
-    unit: "{currency}",
-  });
+  const images = counter("calotype.images", "image", "The images in responses.");
+  const charges = counter(
+    "calotype.charge",
+    "currency",
+    "The charges, in the currency of the price tables. Rounded to a float; the ledger is exact.",
+  );
   const openHolds = meter.createUpDownCounter("calotype.holds.open", {
     description: "The holds of calls in progress in this process.",
     unit: "{hold}",
   });
-  const endedHolds = meter.createCounter("calotype.holds.ended", {
-    description: "The holds that were settled or released, or whose outcome is not known.",
-    unit: "{hold}",
-  });
-  const refusals = meter.createCounter("calotype.requests.refused", {
-    description: "The requests refused by a limit, a budget or a lack of room.",
-    unit: "{request}",
-  });
-  const cooldowns = meter.createCounter("calotype.cooldowns", {
-    description: "The cooldowns that this process began or extended.",
-    unit: "{cooldown}",
-  });
+  const endedHolds = counter(
+    "calotype.holds.ended",
+    "hold",
+    "The holds that were settled or released, or whose outcome is not known.",
+  );
+  const refusals = counter(
+    "calotype.requests.refused",
+    "request",
+    "The requests refused by a limit, a budget or a lack of room.",
+  );
+  const cooldowns = counter(
+    "calotype.cooldowns",
+    "cooldown",
+    "The cooldowns that this process began or extended.",
+  );
   const channels = meter.createObservableGauge("calotype.channel.state", {
     description: "1 for the state that the channel has, 0 for the others.",
   });
@@ -94,24 +100,24 @@ export function createMetrics(meter: Meter): Metrics {
       if (record.images > 0) images.add(record.images, attributes, context);
       const charge = Number(record.charge ?? 0);
       if (charge > 0) charges.add(charge, attributes, context);
-      const { input, output } = readTokens(record);
-      if (input !== undefined)
-        tokens.record(input, { ...attributes, [ATTRIBUTES.tokenType]: "input" }, context);
-      if (output !== undefined)
-        tokens.record(output, { ...attributes, [ATTRIBUTES.tokenType]: "output" }, context);
+      for (const [type, count] of Object.entries(readTokens(record))) {
+        if (count !== undefined)
+          tokens.record(count, { ...attributes, [ATTRIBUTES.tokenType]: type }, context);
+      }
     },
     attemptEnded: (durationMs, attributes, context) =>
       attempts.record(durationMs / 1000, attributes, context),
-    cooldownBegan({ kind, cooldown }, attributes) {
-      cooldowns.add(1, {
+    cooldownBegan({ kind, cooldown }, attributes, context) {
+      const began = {
         ...attributes,
         [ATTRIBUTES.cooldownScope]: cooldown?.scope,
         [ATTRIBUTES.cooldownReason]: kind,
-      });
+      };
+      cooldowns.add(1, began, context);
     },
-    holdsChanged: (change, attributes) => openHolds.add(change, attributes),
-    holdEnded: (attributes) => endedHolds.add(1, attributes),
-    refusedByLimit: (attributes) => refusals.add(1, attributes),
+    holdsChanged: (change, attributes, context) => openHolds.add(change, attributes, context),
+    holdEnded: (attributes, context) => endedHolds.add(1, attributes, context),
+    refusedByLimit: (attributes, context) => refusals.add(1, attributes, context),
     watchChannels(describe) {
       const observe: Parameters<typeof channels.addCallback>[0] = (result) => {
         for (const { id, state } of describe()) {

@@ -50,6 +50,9 @@ export const ATTRIBUTES = {
   cooldownScope: "calotype.cooldown.scope",
   cooldownUntil: "calotype.cooldown.until",
   cooldownReason: "calotype.cooldown.reason",
+  limit: "calotype.limit",
+  clientLeft: "calotype.client.disconnected",
+  inputMessages: "gen_ai.input.messages",
 } as const;
 
 /** The providers' names. A family or a dialect that is not listed has its own name. */

@@ -35,7 +35,7 @@ export function addRateLimits(
   }
   for (const limit of concurrency) {
     policies.push(toConcurrencyPolicy(limit));
-    if (limit.key === states.crowded?.key) items.push(`${toName("concurrent", limit)};r=0`);
+    if (limit.key === states.crowded?.key) items.push(`"${toName("concurrent", limit)}";r=0`);
   }
   headers["ratelimit-policy"] = policies.join(", ");
   if (items.length > 0) headers["ratelimit"] = items.join(", ");
@@ -64,15 +64,16 @@ export function createLimitedError(
   const reached = limits.windows[index];
   if (reached === undefined) throw new TypeError("The admission store named a limit that the call has not.");
   const headers = addRateLimits({}, limits, { windows: states });
+  const name = toName(reached.name, reached);
   if (reached.cost > reached.limit) {
     const message = `This request may make ${reached.cost} images, and ${describe(reached)} are allowed: ask for fewer.`;
-    return new GatewayError("rate_limit_exceeded", message, { headers, shouldRetry: false });
+    return new GatewayError("rate_limit_exceeded", message, { headers, limit: name, shouldRetry: false });
   }
   const { remaining = 0, resetMs = 0 } = states[index] ?? {};
   const retryAfterSeconds = Math.max(1, Math.ceil(resetMs / 1000));
   const rest = remaining === 0 ? "" : ` (this request may make ${reached.cost}, ${remaining} are left)`;
   const message = `The limit of ${describe(reached)} is reached${rest}: try again in ${retryAfterSeconds} s.`;
-  return new GatewayError("rate_limit_exceeded", message, { headers, retryAfterSeconds });
+  return new GatewayError("rate_limit_exceeded", message, { headers, limit: name, retryAfterSeconds });
 }
 
 /** Returns the 429 for a concurrency limit that is reached. */
@@ -85,6 +86,7 @@ export function createCrowdedError(
   const message = `The limit of ${crowded.limit} requests at once${describeScope(scope)} is reached: try again when one has ended.`;
   return new GatewayError("rate_limit_exceeded", message, {
     headers: addRateLimits({}, limits, { windows: states, crowded }),
+    limit: toName("concurrent", scope),
     retryAfterSeconds: 1,
   });
 }
@@ -111,22 +113,22 @@ function pickTighter(one: Standing | undefined, other: Standing): Standing {
 }
 
 function toWindowItem({ limit, state }: Standing): string {
-  return `${toName(limit.name, limit)};r=${toInteger(state.remaining)};t=${toSeconds(state.resetMs)}`;
+  return `"${toName(limit.name, limit)}";r=${toInteger(state.remaining)};t=${toSeconds(state.resetMs)}`;
 }
 
 function toWindowPolicy(limit: WindowLimit & LimitScope): string {
   // The default unit is requests. Images are not a registered unit, but the default would be wrong.
   const unit = limit.name === "images" ? ';qu="images"' : "";
-  return `${toName(limit.name, limit)};q=${toInteger(limit.limit)}${unit};w=${toSeconds(limit.windowMs)}`;
+  return `"${toName(limit.name, limit)}";q=${toInteger(limit.limit)}${unit};w=${toSeconds(limit.windowMs)}`;
 }
 
 function toConcurrencyPolicy(limit: ConcurrencyLimit & LimitScope): string {
-  return `${toName("concurrent", limit)};q=${toInteger(limit.limit)};qu="concurrent-requests"`;
+  return `"${toName("concurrent", limit)}";q=${toInteger(limit.limit)};qu="concurrent-requests"`;
 }
 
 /** Limits of the caller and limits for the model have different names. */
 function toName(name: string, { model }: LimitScope): string {
-  return model === undefined ? `"${name}"` : `"model-${name}"`;
+  return model === undefined ? name : `model-${name}`;
 }
 
 /** The largest integer of a structured field (RFC 9651, section 3.3.1). */

@@ -164,7 +164,7 @@ export function budgetError(): GatewayError {
   return new GatewayError(
     "insufficient_quota",
     "The budget of this API key does not cover what this request may cost.",
-    { shouldRetry: false },
+    { shouldRetry: false, limit: "budget" },
   );
 }
 

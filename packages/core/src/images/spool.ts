@@ -136,6 +136,7 @@ function createRequestFile(open: OpenTemporaryFile, onWritten: (bytes: number) =
 function diskFull(cause: unknown): GatewayError {
   return new GatewayError("overloaded", "This server has no room for the form's files: try again soon.", {
     retryAfterSeconds: 5,
+    limit: "disk",
     cause,
   });
 }

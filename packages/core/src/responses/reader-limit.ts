@@ -4,18 +4,27 @@ import { createLinkedList, type Link } from "../util/linked-list.js";
 
 /** Ends responses whose client does not read them, on every host. */
 export interface ReaderLimit {
-  /** Watches the reader of a streamed body. A response with a complete body is returned unchanged. */
-  watch(response: GatewayResponse): GatewayResponse;
+  /**
+   * Watches the reader of a streamed body. A response with a complete body is returned unchanged.
+   *
+   * @param onLeft called when the reader stops before the end
+   */
+  watch(response: GatewayResponse, onLeft?: () => void): GatewayResponse;
 }
 
 /** @param idleMs how long a client may read nothing of a body, in milliseconds */
 export function createReaderLimit(idleMs: number, logger: Logger): ReaderLimit {
   const shared = endsTimersWithRequests() ? undefined : createStallWatch();
   return {
-    watch(response) {
+    watch(response, onLeft) {
       const { body } = response;
       if (typeof body === "string" || body instanceof Uint8Array) return response;
-      const watched = new WatchedBody(body, { watch: shared ?? createStallWatch(), idleMs, logger });
+      const watched = new WatchedBody(body, {
+        watch: shared ?? createStallWatch(),
+        idleMs,
+        logger,
+        onLeft,
+      });
       return { ...response, body: watched, onIdle: watched.onIdle };
     },
   };
@@ -33,6 +42,7 @@ interface LimitParts {
   readonly watch: StallWatch;
   readonly idleMs: number;
   readonly logger: Logger;
+  readonly onLeft: (() => void) | undefined;
 }
 
 type Chunk = IteratorResult<Uint8Array, undefined>;
@@ -57,6 +67,7 @@ class WatchedBody implements AsyncIterableIterator<Uint8Array, undefined>, Watch
   #ready: Uint8Array[] = [];
   #listener: IdleListener | undefined;
   #failure: Error | undefined;
+  #hasEnded = false;
 
   constructor(body: AsyncIterable<Uint8Array>, parts: LimitParts) {
     this.#chunks = body[Symbol.asyncIterator]();
@@ -88,6 +99,7 @@ class WatchedBody implements AsyncIterableIterator<Uint8Array, undefined>, Watch
   /** The client has stopped reading. */
   async return(): Promise<Chunk> {
     this.#leaveWatch();
+    if (!this.#hasEnded) this.#parts.onLeft?.();
     this.#ready = [];
     await this.#chunks.return?.();
     return DONE;
@@ -115,6 +127,11 @@ class WatchedBody implements AsyncIterableIterator<Uint8Array, undefined>, Watch
     }
   }
 
+  #end(): void {
+    this.#hasEnded = true;
+    this.#leaveWatch();
+  }
+
   #leaveWatch(): void {
     this.#parts.watch.delete(this.#link);
   }
@@ -122,7 +139,7 @@ class WatchedBody implements AsyncIterableIterator<Uint8Array, undefined>, Watch
   readonly #receive = ({ done, value }: IteratorResult<Uint8Array, unknown>): Chunk => {
     this.#countResponses();
     if (done !== true) this.#ready.push(...splitChunk(value));
-    else this.#leaveWatch();
+    else this.#end();
     // If two reads are pending, all pieces of the first read's chunk come before the chunk of the second read.
     const piece = this.#ready.shift();
     return piece === undefined ? DONE : { done: false, value: piece };
@@ -130,7 +147,7 @@ class WatchedBody implements AsyncIterableIterator<Uint8Array, undefined>, Watch
 
   readonly #fail = (error: unknown): never => {
     this.#countResponses();
-    this.#leaveWatch();
+    this.#end();
     throw error;
   };
 

@@ -192,8 +192,6 @@ async function storeTask(
   throw toSubmissionError(submitted.kind);
 }
 
-const MAX_TRACE_LENGTH = 512;
-
 function toNewTask(
   { tasks, prices }: Pick<SubmitParts, "tasks" | "prices">,
   { endpoint, caller, isForm, billed, linkBase, report }: Submission,
@@ -203,7 +201,7 @@ function toNewTask(
   const { receivedAt, group, bounds, endUser, tags } = billed;
   const attribution = { endUser, tags };
   const price = prices?.findTerms(billed.model, group);
-  const trace = report.observer?.link?.slice(0, MAX_TRACE_LENGTH);
+  const trace = report.observer?.link;
   const known = { receivedAt, caller, group, price, bounds, attribution };
   const input = { endpoint, ...known, linkBase, isForm, body, trace };
   const task: NewTask = {
@@ -250,6 +248,7 @@ function toSubmissionError(kind: "conflict" | "refused" | "full"): GatewayError 
     case "full":
       return new GatewayError("task_queue_full", "This server has no room for more tasks: try again later.", {
         retryAfterSeconds: 30,
+        limit: "tasks",
       });
   }
 }

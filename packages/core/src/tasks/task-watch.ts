@@ -194,12 +194,12 @@ function createClientCount() {
           "rate_limit_exceeded",
           `At most ${MAX_CLIENTS_OF_CALLER} requests of a caller can wait for tasks at the same time: end some of them, ` +
             "or read the tasks without waiting.",
-          { retryAfterSeconds: 5 },
+          { retryAfterSeconds: 5, limit: "task-clients" },
         );
       }
       if (total >= MAX_CLIENTS) {
         const message = "Too many clients wait for tasks: read the task without waiting, or try again soon.";
-        throw new GatewayError("overloaded", message, { retryAfterSeconds: 5 });
+        throw new GatewayError("overloaded", message, { retryAfterSeconds: 5, limit: "task-clients" });
       }
       counts.set(caller, count + 1);
       total++;

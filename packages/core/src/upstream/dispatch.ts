@@ -3,18 +3,14 @@ import type { ChannelHealth, RouteAttempt, RouteChange } from "../channels/healt
 import { isRefusal } from "../channels/health-record.js";
 import type { RetryBudgets } from "../channels/retry-budget.js";
 import { planRoutes, type RoutePlan } from "../channels/select.js";
+
 import { GatewayError, isGatewayError } from "../errors.js";
 import type { AttemptFailure } from "../families/failure.js";
 import type { Logger } from "../logger.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
+import type { SafeAttemptObserver, SafeCallObserver } from "../observation.js";
 import type { SecretMask } from "../redact.js";
-import type {
-  AttemptDetail,
-  CooldownChange,
-  SafeAttemptObserver,
-  SafeCallObserver,
-  StartedAttempt,
-} from "../telemetry.js";
+import type { AttemptDetail, CooldownChange, StartedAttempt } from "../telemetry.js";
 import type { AttemptRecord, ImageRequest, SentTo, Usage } from "../types.js";
 import { type Awaitable, isPromiseLike } from "../util/async.js";
 import {
@@ -26,11 +22,12 @@ import {
   type PrepareContext,
   type PreparedAttempt,
 } from "./attempt.js";
-import { maskFailure, mayHaveMadeImage, maySendAgain, toUpstreamError } from "./failure.js";
+import { hideContent, maskFailure, mayHaveMadeImage, maySendAgain, toUpstreamError } from "./failure.js";
 import type { KeptTask, TaskContext } from "./kept-task.js";
 import type { TaskParts } from "./provider-task.js";
 import { readRequestId } from "./read.js";
 import { sendPrepared } from "./send-prepared.js";
+import { findSkipped } from "./skipped.js";
 import type { Transport, TransportResponse } from "./transport.js";
 
 /** What dispatch needs of the gateway. */
@@ -128,6 +125,11 @@ export async function dispatch(
   let usage: Usage | undefined;
   while (prepared !== undefined) {
     const { route } = prepared;
+    if (sent.observer !== undefined && prepared.kept === undefined) {
+      for (const skipped of findSkipped(model, route, { ...parts, attempts })) {
+        sent.observer.routeSkipped(skipped);
+      }
+    }
     const isRepeated = !isNothingMade;
     const attempt = await runAttempt(prepared, sent, parts);
     const { failure, response, openProbe, parsed, accepted, observed } = attempt;
@@ -296,7 +298,9 @@ function judge(
   }
   const failure = hideModelIn(maskFailure(outcome.failure, mask), route, request);
   const change = tried.failed(outcome.failure);
-  logFailure(route, failure, { change, logger });
+  const { message } = failure;
+  const logged = message === undefined ? undefined : hideContent(message, request);
+  logFailure(route, { ...failure, message: logged }, { change, logger });
   const { response, accepted } = outcome;
   return { route, durationMs, isProbe, change, response, failure, accepted };
 }

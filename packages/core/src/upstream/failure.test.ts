@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findErrorMessage, maySendAgain } from "./failure.js";
+import { findErrorMessage, hideContent, maySendAgain } from "./failure.js";
 
 describe("the message of an error response that is not in the family's format", () => {
   it.each([
@@ -40,5 +40,29 @@ describe("maySendAgain", () => {
   ] as const)("after %s: %s; if a duplicate image is accepted: %s", (kind, safely, unsafely) => {
     expect(maySendAgain(kind, false)).toBe(safely);
     expect(maySendAgain(kind, true)).toBe(unsafely);
+  });
+});
+
+describe("a provider's message for the log", () => {
+  const prompt = 'a "red" fox that jumps over a lazy dog';
+
+  it.each([
+    ["the whole prompt", `refused: ${prompt}, try again`, "refused: [prompt]"],
+    ["the prompt in JSON", `refused: ${JSON.stringify({ prompt })}`, 'refused: {"prompt":"[prompt]'],
+    ["the beginning of the prompt", 'refused: a "red" fox that jumps …', "refused: [prompt]"],
+    ["a data URL", "bad image data:image/png;base64,iVBORw0KGgo= here", "bad image [data] here"],
+    ["base64", `bad image ${"aGVsbG8".repeat(40)}== here`, "bad image [data] here"],
+    [
+      "neither",
+      "The model is being updated: req_0123456789abcdef",
+      "The model is being updated: req_0123456789abcdef",
+    ],
+  ])("without what it quotes: %s", (_, message, expected) => {
+    expect(hideContent(message, { prompt })).toBe(expected);
+  });
+
+  it("is not changed for a prompt that could be any word", () => {
+    expect(hideContent("an error in a request", { prompt: "a" })).toBe("an error in a request");
+    expect(hideContent("an error in a request", { prompt: "" })).toBe("an error in a request");
   });
 });

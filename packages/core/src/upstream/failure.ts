@@ -1,7 +1,7 @@
 import { type ErrorCode, GatewayError } from "../errors.js";
 import type { AttemptFailure } from "../families/failure.js";
 import { type SecretMask, toPlainError } from "../redact.js";
-import type { FailureReason, ReportedFailure } from "../types.js";
+import type { FailureReason, ImageRequest, ReportedFailure } from "../types.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
 
 /** The maximum length of a provider's message in responses, events and logs. */
@@ -23,6 +23,27 @@ export function maskFailure(failure: AttemptFailure, mask: SecretMask): AttemptF
     // An operator's own `fetch` may quote the request.
     cause: cause === undefined ? undefined : toPlainError(cause, mask),
   };
+}
+
+/** A data URL, or base64 that is longer than every id. */
+const DATA = /data:[\w.+-]+\/[\w.+-]+;base64,[\w+/=-]*|[\w+/-]{200,}={0,2}/g;
+/** A shorter prompt could be a word of any message. */
+const MIN_PROMPT_LENGTH = 4;
+/** How much of a prompt a message must quote. Providers shorten what they quote. */
+const QUOTED_LENGTH = 16;
+
+/**
+ * Removes what a provider's message quotes of the request, for the log: prompts and images are the data of end users. From
+ * where the message begins to quote the prompt it is cut.
+ */
+export function hideContent(message: string, { prompt }: Pick<ImageRequest, "prompt">): string {
+  const withoutImages = message.replaceAll(DATA, "[data]");
+  if (prompt.length < MIN_PROMPT_LENGTH) return withoutImages;
+  const quoted = prompt.slice(0, QUOTED_LENGTH);
+  // As it is, and as JSON writes it.
+  const starts = [quoted, JSON.stringify(quoted).slice(1, -1)].map((text) => withoutImages.indexOf(text));
+  const start = Math.min(...starts.filter((index) => index !== -1));
+  return start === Infinity ? withoutImages : `${withoutImages.slice(0, start)}[prompt]`;
 }
 
 /**

@@ -1,9 +1,16 @@
 import { createGateway, type Gateway, type GatewayOptions } from "@calotype/core";
-import { context, metrics, propagation, trace } from "@opentelemetry/api";
+import { type Attributes, context, metrics, propagation, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import { PrometheusExporter, PrometheusSerializer } from "@opentelemetry/exporter-prometheus";
-import { MeterProvider } from "@opentelemetry/sdk-metrics";
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  type MetricReader,
+  PeriodicExportingMetricReader,
+  type ViewOptions,
+} from "@opentelemetry/sdk-metrics";
 import {
   InMemorySpanExporter,
   type ReadableSpan,
@@ -38,17 +45,37 @@ export interface SentCall {
 /** The SDK of a host, with everything that it exports in memory. */
 export interface Sdk {
   readonly spans: () => readonly ReadableSpan[];
+  /** The metrics as Prometheus reads them. */
   readonly prometheus: () => Promise<string>;
+  /** What the SDK's in-memory exporter has of a metric, from the registration until now. */
+  readonly metric: (name: string) => Promise<readonly DataPoint[]>;
+}
+
+/** A value of a metric: a number, or a histogram. */
+interface DataPoint {
+  readonly attributes: Attributes;
+  readonly value: unknown;
+}
+
+/** What a test adds to the SDK. */
+interface SdkOptions {
+  readonly processors?: readonly SpanProcessor[] | undefined;
+  readonly readers?: readonly MetricReader[] | undefined;
+  readonly views?: ViewOptions[] | undefined;
 }
 
 /** Registers an SDK for the test. */
-export function registerSdk(processors: readonly SpanProcessor[] = []): Sdk {
+export function registerSdk({ processors = [], readers = [], views = [] }: SdkOptions = {}): Sdk {
   const exporter = new InMemorySpanExporter();
   const tracerProvider = new TracerProvider({
     spanProcessors: [new SimpleSpanProcessor({ exporter }), ...processors],
   });
   const reader = new PrometheusExporter({ preventServerStart: true });
-  const meterProvider = new MeterProvider({ readers: [reader] });
+  const inMemory = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+  // Exports only when it is told to.
+  const exportIntervalMillis = 2 ** 30;
+  const memoryReader = new PeriodicExportingMetricReader({ exporter: inMemory, exportIntervalMillis });
+  const meterProvider = new MeterProvider({ readers: [reader, memoryReader, ...readers], views });
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   trace.setGlobalTracerProvider(tracerProvider);
   metrics.setGlobalMeterProvider(meterProvider);
@@ -63,6 +90,15 @@ export function registerSdk(processors: readonly SpanProcessor[] = []): Sdk {
       const { resourceMetrics, errors } = await reader.collect();
       if (errors.length > 0) throw new AggregateError(errors);
       return new PrometheusSerializer().serialize(resourceMetrics);
+    },
+    async metric(name) {
+      await memoryReader.forceFlush();
+      const collected =
+        inMemory
+          .getMetrics()
+          .at(-1)
+          ?.scopeMetrics.flatMap((scope) => scope.metrics) ?? [];
+      return collected.find(({ descriptor }) => descriptor.name === name)?.dataPoints ?? [];
     },
   };
 }
