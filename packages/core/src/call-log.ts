@@ -17,13 +17,8 @@ export function createCallLog(write: NonNullable<Logger["info"]>, now: () => num
         modelKnown: ({ name }) => void (facts["model"] = name),
         submitted: (submitted) => log({ task: submitted }, "A task was accepted."),
         held: (amount) => log({ amount, sinceStartMs: now() - beganAt }, "A hold was made."),
-        routeSkipped({ until, isProbed, ...skipped }) {
-          const end = new Date(until).toISOString();
-          const message = isProbed
-            ? "A channel was skipped because another call probes it after its cooldown."
-            : "A channel was skipped because it cools down.";
-          log({ ...skipped, until: end }, message);
-        },
+        routeSkipped: (skipped) =>
+          log({ ...skipped, until: toIso(skipped.until) }, "A channel was skipped because it cools down."),
         clientLeft: () => log({ sinceStartMs: now() - beganAt }, "The client disconnected."),
         attemptStarted: (attempt) => observeAttempt(attempt, log),
         firstImage: () => void (facts["firstImageMs"] = now() - beganAt),
@@ -44,6 +39,8 @@ export function createCallLog(write: NonNullable<Logger["info"]>, now: () => num
     },
   };
 }
+
+const toIso = (ms: number): string => new Date(ms).toISOString();
 
 function observeAttempt(
   { channel, key, upstreamModel, isProbe, call }: Parameters<NonNullable<CallObserver["attemptStarted"]>>[0],
@@ -66,7 +63,7 @@ function observeAttempt(
       if (cooldown === undefined) return;
       const { scope, until } = cooldown;
       if (until === undefined) log({ channel, key, scope }, "A cooldown ended.");
-      else log({ channel, key, scope, until: new Date(until).toISOString() }, "A cooldown began.");
+      else log({ channel, key, scope, until: toIso(until) }, "A cooldown began.");
     };
   };
   return {
