@@ -1,4 +1,4 @@
-import { type Context, trace } from "@opentelemetry/api";
+import { type Attributes, type Context, trace } from "@opentelemetry/api";
 import { OTLPMetricExporter } from "@opentelemetry/exporter-metrics-otlp-http";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
@@ -134,7 +134,7 @@ describe("a collector", () => {
 describe("measurements", () => {
   it("are recorded in the context of their call, for SDKs with exemplars", async () => {
     const recorded: { readonly traceId: string | undefined }[] = [];
-    const process = (attributes: object, context?: Context): object => {
+    const process = (attributes: Attributes, context?: Context): Attributes => {
       recorded.push({ traceId: context && trace.getSpanContext(context)?.traceId });
       return attributes;
     };
