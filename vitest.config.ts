@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { configDefaults, defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { isFull, SEED } from "./packages/conformance/src/support/test-run.ts";
 
 /** Packages whose test files share processes: they keep nothing from one file to the next. */
 const SHARED = new Set(["@calotype/core", "@calotype/emulator"]);
@@ -56,8 +57,9 @@ function rankOf({ moduleId }: TestSpecification): number {
 
 function toProject(file: string) {
   const { name } = JSON.parse(readFileSync(join(import.meta.dirname, file), "utf8"));
-  const exclude = [...configDefaults.exclude, ...(process.env["TEST_FULL"] === "1" ? [] : FULL_ONLY)];
-  return { test: { name, root: dirname(file), isolate: !SHARED.has(name), exclude } };
+  const exclude = [...configDefaults.exclude, ...(isFull() ? [] : FULL_ONLY)];
+  const setupFiles = name === "@calotype/core" ? ["src/testing/seed-fast-check.ts"] : [];
+  return { test: { name, root: dirname(file), isolate: !SHARED.has(name), exclude, setupFiles } };
 }
 
 const PACKAGES = globSync("{packages,examples}/*/package.json", { cwd: import.meta.dirname }).toSorted();
@@ -65,6 +67,7 @@ const PACKAGES = globSync("{packages,examples}/*/package.json", { cwd: import.me
 export default defineConfig({
   test: {
     projects: PACKAGES.map(toProject),
+    env: { TEST_SEED: String(SEED) },
     // One more than cores: much of the suite waits, for times to pass and for processes to start.
     maxWorkers: availableParallelism() + 1,
     // Never what is tested: a machine with much else to do is slow, and no test is wrong for that.

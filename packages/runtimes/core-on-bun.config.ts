@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import { SEED } from "@calotype/conformance/support/test-run";
 import { configDefaults, defineConfig } from "vitest/config";
 
 const core = fileURLToPath(new URL("../core", import.meta.url));
@@ -39,6 +40,8 @@ export default defineConfig({
   },
   test: {
     root: core,
+    setupFiles: [`${core}/src/testing/seed-fast-check.ts`],
+    env: { TEST_SEED: String(SEED) },
     exclude: [...configDefaults.exclude, ...NODE_FILES],
     testNamePattern: new RegExp(`^(?!.*(?:${NODE_ONLY.join("|")}))`),
   },

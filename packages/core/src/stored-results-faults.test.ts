@@ -7,6 +7,7 @@ import type { GatewayOptions } from "./options/options.js";
 import type { AfterImage } from "./results/after-image.js";
 import type { ImageToStore, ResultStore } from "./results/store.js";
 import { PNG } from "./testing/form-bytes.js";
+import { createRandom, type Random, SEED } from "./testing/random.js";
 import {
   ARK_KEY,
   CALLER_KEY,
@@ -19,10 +20,9 @@ import { isJsonObject, type JsonObject } from "./util/json.js";
 
 /**
  * Random requests, providers, stores, functions of operators and clients. Each case runs twice, with and without a store:
- * the store may change nothing but the links. `RUNS` and `SEED` in the environment repeat a case or run more of them.
+ * the store may change nothing but the links. `RUNS` and `TEST_SEED` in the environment repeat a case or run more of them.
  */
 const RUNS = Number(process.env["RUNS"] ?? 120);
-const SEED = Number(process.env["SEED"] ?? 20_261_122);
 
 const SEEDREAM = "seedream-4-5-251128";
 const SINGLE = "seedream-5-0-pro-260628";
@@ -33,19 +33,6 @@ const GEMINI = "gemini-nano-banana-2.1";
 const STORE_SECONDS = 0.6;
 const CALLER = "me";
 const encoder = new TextEncoder();
-
-type Random = () => number;
-
-/** Mulberry32. */
-function createRandom(seed: number): Random {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 const pick = <T>(random: Random, values: readonly T[]): T =>
   values[Math.floor(random() * values.length)] as T;

@@ -52,7 +52,7 @@ async function startProvider(images: Map<string, string>): Promise<string> {
       );
       res.writeHead(200, { "content-type": "application/json", "content-length": body.length });
       for (let at = 0; at < body.length; ) {
-        const end = at + 1 + Math.floor(Math.random() * 150_000);
+        const end = at + 1 + ((at * 7_919 + 12_345) % 150_000);
         res.write(body.subarray(at, end));
         at = end;
         if (at % 3 === 0) await pause(1);

@@ -2,12 +2,13 @@ import { Agent } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
 import type { ServerProcess } from "../support/spawn-server.js";
+import { SEED } from "../support/test-run.js";
 import { callServer, promptOf, type Sighting } from "./call-server.js";
 import { findProblems, readPrompts } from "./find-problems.js";
 import type { Site } from "./open-site.js";
 import { openTestSite } from "./open-test-site.js";
 import { byId, readLedgerFile, readSink } from "./read-ledger-file.js";
-import { createRandom, SEED } from "./seeded-random.js";
+import { createRandom } from "./seeded-random.js";
 import { startLoad } from "./start-load.js";
 
 it("a server that gets SIGTERM under load finishes the requests that it accepted", {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { SEED } from "../support/test-run.js";
 import { endOrderly } from "./end-orderly.js";
 import { FAULTS, killUnderLoad } from "./kill-under-load.js";
 import { openTestSite } from "./open-test-site.js";
-import { createRandom, SEED } from "./seeded-random.js";
+import { createRandom } from "./seeded-random.js";
 
 const KILLS = 13;
 

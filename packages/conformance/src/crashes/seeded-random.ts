@@ -1,6 +1,3 @@
-/** The seed of the kills and of the load. A failure prints the seed, and the environment variable sets it. */
-export const SEED = Number(process.env["CRASH_SEED"] ?? 20_260_214);
-
 /** Random numbers from 0 to below 1 with this seed (mulberry32). */
 export function createRandom(seed: number): () => number {
   let state = seed;

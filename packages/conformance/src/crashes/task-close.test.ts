@@ -1,8 +1,8 @@
 import { Agent } from "node:http";
 import { expect, it, onTestFinished, vi } from "vitest";
+import { SEED } from "../support/test-run.js";
 import { endTasks, openTaskSite, type TaskSite } from "./open-task-site.js";
 import { readLedgerFile } from "./read-ledger-file.js";
-import { SEED } from "./seeded-random.js";
 import { type PlannedTask, runTaskClient } from "./task-client.js";
 
 /** A server of these tests runs three at the same time. */

@@ -1,8 +1,9 @@
 import { describe, expect, it, onTestFinished } from "vitest";
+import { SEED } from "../support/test-run.js";
 import { killDuringTasks } from "./kill-during-tasks.js";
 import { FAULTS } from "./kill-under-load.js";
 import { endTasks, openTaskSite } from "./open-task-site.js";
-import { createRandom, SEED } from "./seeded-random.js";
+import { createRandom } from "./seeded-random.js";
 
 const KILLS = 8;
 

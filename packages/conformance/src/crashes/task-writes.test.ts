@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ServerProcess } from "../support/spawn-server.js";
+import { SEED } from "../support/test-run.js";
 import { modelOf } from "./call-server.js";
 import { describeEnd } from "./find-task-problems.js";
 import { endTasks, hasEnded, openTaskSite, readWhen, type TaskSite } from "./open-task-site.js";
 import { readLedgerFile } from "./read-ledger-file.js";
-import { SEED } from "./seeded-random.js";
 import type { Death, TaskWrite } from "./server-plan.js";
 import { type PlannedTask, runTaskClient, type TaskSighting } from "./task-client.js";
 

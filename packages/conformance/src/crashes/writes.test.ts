@@ -1,12 +1,12 @@
 import { Agent } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { SEED } from "../support/test-run.js";
 import { callServer, type PlannedCall } from "./call-server.js";
 import { endOrderly } from "./end-orderly.js";
 import type { Site } from "./open-site.js";
 import { openTestSite } from "./open-test-site.js";
 import { recover } from "./recover.js";
-import { SEED } from "./seeded-random.js";
 import type { Death } from "./server-plan.js";
 
 /** The requests below cause each of these writes. */

@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { findProblems } from "../crashes/find-problems.js";
-import { createRandom, SEED } from "../crashes/seeded-random.js";
+import { createRandom } from "../crashes/seeded-random.js";
 import { CALLERS } from "../crashes/server-plan.js";
 import { watchBudget } from "../crashes/watch-budget.js";
 import type { ReadResponse } from "../support/http-client.js";
 import { describeWithServices } from "../support/needs-service.js";
 import { POSTGRES } from "../support/postgres-service.js";
 import { REDIS } from "../support/redis-service.js";
+import { SEED } from "../support/test-run.js";
 import { call, kindOf } from "./call-fleet.js";
 import { GATED } from "./gateway-plan.js";
 import { FAULTS, findDoubled, killOne, sweepOnce } from "./kill-one.js";

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
 import { findProblems } from "../crashes/find-problems.js";
-import { createRandom, SEED } from "../crashes/seeded-random.js";
+import { createRandom } from "../crashes/seeded-random.js";
 import { startLoad } from "../crashes/start-load.js";
 import { POSTGRES_PROGRAMS, startPostgresServer } from "../postgres/postgres-server.js";
 import { describeWithServices } from "../support/needs-service.js";
 import { REDIS } from "../support/redis-service.js";
+import { SEED } from "../support/test-run.js";
 import { openFleet } from "./open-fleet.js";
 import { tallySightings } from "./tally-sightings.js";
 

@@ -1,8 +1,9 @@
 import { expect, it, onTestFinished } from "vitest";
-import { createRandom, SEED } from "../crashes/seeded-random.js";
+import { createRandom } from "../crashes/seeded-random.js";
 import { describeWithServices } from "../support/needs-service.js";
 import { POSTGRES } from "../support/postgres-service.js";
 import { REDIS } from "../support/redis-service.js";
+import { SEED } from "../support/test-run.js";
 import { FAULTS } from "./kill-one.js";
 import { killSomeDuringTasks } from "./kill-one-during-tasks.js";
 import { endFleetTasks, openTaskFleet } from "./open-task-fleet.js";

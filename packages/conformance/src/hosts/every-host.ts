@@ -2,13 +2,13 @@ import type { Gateway } from "@calotype/core";
 import { toNodeHandler } from "@calotype/node";
 import express from "express";
 import Koa from "koa";
-import { afterAll, beforeAll, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
 import type { Call, ReadResponse } from "../support/http-client.js";
 import { type Listening, listen } from "../support/listen.js";
 import { sendByFetch } from "../support/send-by-fetch.js";
 import { createExpressHost } from "./express-host.js";
 import { createKoaHost } from "./koa-host.js";
-import { createNextHost, startNext } from "./next-host.js";
+import { createNextHost } from "./next-host.js";
 
 /** A gateway in a host: how a request is sent, and how a link to an image is opened. */
 interface Opened {
@@ -33,22 +33,12 @@ type Mounted = Pick<Awaited<ReturnType<ReturnType<typeof createExpressHost>["mou
 /** Hosts by their names in the documents. */
 export type Hosts = Readonly<Record<string, Open>>;
 
-/** Every kind of host, by its name in the documents. Call it once in a test file. */
-export function useEveryHost(nextFolder: string): Hosts {
-  let nextServer: Listening | undefined;
-  beforeAll(async () => {
-    nextServer = await startNext(nextFolder);
-  }, 120_000);
-  afterAll(() => nextServer?.close());
+/** Every kind of host, by its name in the documents. */
+export function createHosts(nextServer: () => Listening): Hosts {
   return {
     Express: inHost(createExpressHost("Express 5", express)),
     Koa: inHost(createKoaHost("Koa 3", Koa)),
-    "Next.js": inHost(
-      createNextHost(() => {
-        if (nextServer === undefined) throw new Error("Next.js starts with the first test.");
-        return nextServer;
-      }),
-    ),
+    "Next.js": inHost(createNextHost(nextServer)),
     "`node:http`": async (gateway) => {
       const { url, close } = await listen(toNodeHandler(gateway));
       onTestFinished(close);

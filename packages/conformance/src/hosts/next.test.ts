@@ -11,10 +11,13 @@ import { describeResponses } from "../adapter-suite/describe-responses.js";
 import { describeStreams } from "../adapter-suite/describe-streams.js";
 import { describeTasks } from "../adapter-suite/describe-tasks.js";
 import { mountFor } from "../adapter-suite/mount-for.js";
+import { describeStores } from "../results/describe-stores.js";
 import { jsonCall, SEEDREAM_BODY } from "../support/image-calls.js";
 import type { Listening } from "../support/listen.js";
 import { startGateway } from "../support/test-gateway.js";
 import { useProviders } from "../support/use-providers.js";
+import { describeTaskLedgers } from "../tasks/describe-task-ledgers.js";
+import { createHosts } from "./every-host.js";
 import { createNextHost, startNext } from "./next-host.js";
 
 let server: Listening;
@@ -79,4 +82,11 @@ describe("a gateway in Next.js", () => {
       text: expect.stringContaining(status === 200 ? '"team/poster"' : "model_not_found"),
     });
   });
+});
+
+// Here, because the build of the Next.js app takes long.
+describe("every host", () => {
+  const hosts = createHosts(() => server);
+  describeStores(hosts);
+  describeTaskLedgers(hosts);
 });

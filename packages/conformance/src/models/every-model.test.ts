@@ -1,6 +1,7 @@
 import { createGateway } from "@calotype/core";
 import { createEmulator } from "@calotype/emulator";
 import { afterAll, describe, expect, it } from "vitest";
+import { isFull } from "../support/test-run.js";
 import {
   type DocumentedModel,
   listImageCounts,
@@ -20,9 +21,8 @@ const emulator = createEmulator({ images: "tiny" });
 const ORIGIN = "https://provider.example.com";
 
 /** `npm run test:full` tries every value. */
-const isFull = process.env["TEST_FULL"] === "1";
-const STREAMS = isFull ? [undefined, false, true] : [undefined, true];
-const BACKGROUNDS = isFull ? [undefined, "auto", "opaque", "transparent"] : [undefined, "transparent"];
+const STREAMS = isFull() ? [undefined, false, true] : [undefined, true];
+const BACKGROUNDS = isFull() ? [undefined, "auto", "opaque", "transparent"] : [undefined, "transparent"];
 
 const COUNTS = [
   ...new Set([1, 2, 4, 10, 11, ...listImageCounts([...SEEDREAM_MODELS, ...QWEN_IMAGE_MODELS])]),

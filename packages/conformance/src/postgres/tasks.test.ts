@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createPostgresLedger } from "@calotype/postgres";
 import { afterEach, expect, it } from "vitest";
-import { createRandom, SEED } from "../crashes/seeded-random.js";
+import { createRandom } from "../crashes/seeded-random.js";
 import { idsOf, readRecords } from "../ledger-suite/read-ledger.js";
 import { describeWithService } from "../support/needs-service.js";
 import { POSTGRES, useTestSchema } from "../support/postgres-service.js";
+import { SEED } from "../support/test-run.js";
 import { listAll, submit, sweepTasks, take } from "../task-suite/tasks.js";
 import { assertBalanced } from "./assert-consistent.js";
 import { spawnProgram } from "./spawn-program.js";

@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Clock, createClock } from "../ledger-suite/clock.js";
 import { readRecords } from "../ledger-suite/read-ledger.js";
+import { SEED } from "../support/test-run.js";
 import type { OpenTaskLedger } from "./open-tasks.js";
 import { callerOf, randomTaskStep, TASK_CALLERS, type TaskStep } from "./random-task-steps.js";
 import { type Message, ReferenceTasks } from "./reference-tasks.js";
@@ -30,7 +31,7 @@ export function describeRandomTasks(open: OpenTaskLedger, runs: number): void {
             await close?.();
           }
         }),
-        { numRuns: runs, seed: 20_261_123 },
+        { numRuns: runs, seed: SEED },
       );
     }, 120_000);
   });

@@ -27,7 +27,7 @@ vi.setConfig({ testTimeout: 60_000 });
 
 /** What refutes the property, in so many cases that are the same in every run; `undefined` when nothing does. */
 function refute<Values>(cases: number, property: fc.IProperty<Values>): string | undefined {
-  return fc.defaultReportMessage(fc.check(property, { numRuns: cases, seed: 20_261_121 }));
+  return fc.defaultReportMessage(fc.check(property, { numRuns: cases }));
 }
 
 /** True where the function throws a RangeError of a message that a log can hold. */

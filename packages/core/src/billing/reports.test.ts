@@ -28,7 +28,7 @@ describe("the order of strings", () => {
       fc.property(text, text, (one, other) => {
         expect(Math.sign(compareStrings(one, other))).toBe(compareBytes(one, other));
       }),
-      { numRuns: 5_000, seed: 20_261_121 },
+      { numRuns: 5_000 },
     );
   });
 });

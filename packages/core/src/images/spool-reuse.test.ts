@@ -160,7 +160,7 @@ describe("reused blocks", () => {
           }
         },
       ),
-      { numRuns: 25, seed: 3 },
+      { numRuns: 25 },
     );
   });
 });

@@ -77,7 +77,7 @@ describe("spooled files", () => {
           files.close();
         },
       ),
-      { numRuns: 30, seed: 5 },
+      { numRuns: 30 },
     );
   });
 

@@ -121,7 +121,7 @@ describe("duplicate keys and depth", () => {
           expect(verdict === "accepted").toBe(!hasDuplicate && depth <= MAX_DEPTH);
         },
       ),
-      { numRuns: 1_500, seed: 20_261_121 },
+      { numRuns: 1_500 },
     );
   });
 });
@@ -231,7 +231,7 @@ describe("numbers", () => {
         expect(JSON.parse(written)).toEqual(JSON.parse(json));
         expect(numbersOf(written)).toEqual(numbersOf(json));
       }),
-      { numRuns: 1_000, seed: 13 },
+      { numRuns: 1_000 },
     );
   });
 

@@ -12,6 +12,7 @@ import { describe, expect, it } from "vitest";
 import { healthIdsOf } from "../channels/channel.js";
 import { DEFAULT_HEALTH_POLICY, isRefusal } from "../channels/health-record.js";
 import { DEFAULT_RETRY_BUDGET } from "../channels/retry-budget.js";
+import { createRandom } from "../testing/random.js";
 import { type Behaviour, type SimulatedCall, simulateChannels } from "../testing/simulate-channels.js";
 
 const POLICY = DEFAULT_HEALTH_POLICY;
@@ -22,17 +23,6 @@ const SAFE = ["unreachable", "credential", "quota", "model", "rate", "overload"]
 /** After these an image may have been made, or another account will not help. */
 const FINAL = ["server", "timeout", "broken", "content"] as const;
 const KINDS = [...SAFE, ...FINAL] as const;
-
-/** Chance that is the same in every run with one seed. */
-function createRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 const seeds = integer({ min: 0, max: 2 ** 31 });
 

@@ -13,7 +13,7 @@ import {
 } from "./decimal.js";
 
 const refute = <Values>(property: fc.IProperty<Values>): string | undefined =>
-  fc.defaultReportMessage(fc.check(property, { numRuns: 5_000, seed: 20_261_121 }));
+  fc.defaultReportMessage(fc.check(property, { numRuns: 5_000 }));
 
 /** An exact charge has the places of a price, of a ratio and of a million together. */
 const anyPlaces = fc.stringMatching(/^\d{1,66}$/).map((fraction) => `0.${fraction}`);

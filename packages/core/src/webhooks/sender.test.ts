@@ -5,6 +5,7 @@ import { createMemoryLedger } from "../billing/memory-ledger.js";
 import type { TaskLedger, WebhookMessage, WebhookStore } from "../billing/task-store.js";
 import { writeTaskSummary } from "../tasks/task-object.js";
 import { endTask } from "../testing/end-task.js";
+import { createRandom, SEED } from "../testing/random.js";
 import { type Transport, TransportError, type TransportRequest } from "../upstream/transport.js";
 import { createWebhookEndpoints, type WebhookEndpoints } from "./endpoints.js";
 import { RETRY_DELAYS_MS, RETRY_JITTER } from "./schedule.js";
@@ -73,7 +74,7 @@ function simulate(respond: Respond, { endpoints = ENDPOINTS, find }: SimulationO
       transport,
       now,
       writeSummary: writeTaskSummary,
-      random: Math.random,
+      random: createRandom(SEED),
       endpoints: find ?? (() => fixed),
       logger: {
         warn: (fields, message) => void logs.push(["warn", fields, message]),

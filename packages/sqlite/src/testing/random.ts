@@ -1,3 +1,6 @@
+/** The seed of the random tests of this run: `vitest.config.ts` sets it. */
+export const SEED = Number(process.env["TEST_SEED"]);
+
 /** Random numbers from 0 to below 1, always the same for a seed (mulberry32). */
 export function createRandom(seed: number): () => number {
   let state = seed;

@@ -1,17 +1,17 @@
 import { writeSync } from "node:fs";
 import { createSqliteLedger } from "../create-sqlite-ledger.js";
-import { dieAfterWrite } from "./die-after-write.js";
+import { copyAfterWrites } from "./copy-after-writes.js";
 import { holdOf, recordOf } from "./entries.js";
 import { isToBeReleased } from "./is-to-be-released.js";
 import { createRandom } from "./random.js";
 
 /*
  * Holds, settles and releases until it is killed or has finished its rounds. It prints a line for each write after
- * the ledger's promise has resolved, never before.
+ * the ledger's promise has resolved, never before. With "copies", its files are copied after each write.
  */
-const [path = "", name = "", start = "0", workers = "1", rounds = "1", write = "0"] = process.argv.slice(2);
+const [path = "", name = "", start = "0", workers = "1", rounds = "1", copies = ""] = process.argv.slice(2);
 
-if (write !== "0") dieAfterWrite(Number(write));
+if (copies !== "") copyAfterWrites(path);
 const random = createRandom(Number(start));
 const ledger = createSqliteLedger({ path, now: () => Number(start) });
 const print = (...words: string[]): void => void writeSync(1, `${words.join(" ")}\n`);

@@ -1,18 +1,18 @@
 import { writeSync } from "node:fs";
 import { createSqliteLedger } from "../create-sqlite-ledger.js";
-import { dieAfterWrite } from "./die-after-write.js";
+import { copyAfterWrites } from "./copy-after-writes.js";
 import { recordOf } from "./entries.js";
 import { SWEEP, submit } from "./tasks.js";
 
 /*
  * Submits tasks and brings each to another end, until it is killed or has finished its rounds. It prints a line for each
- * write after the store's promise has resolved, never before.
+ * write after the store's promise has resolved, never before. With "copies", its files are copied after each write.
  */
-const [path = "", name = "", start = "0", rounds = "1", write = "0"] = process.argv.slice(2);
+const [path = "", name = "", start = "0", rounds = "1", copies = ""] = process.argv.slice(2);
 
 // What a transaction did before its COMMIT is undone by SQLite, as the other crash tests show. So a file has as many different
 // states as transactions, and each is seen before and after the write was acknowledged.
-if (write !== "0") dieAfterWrite(Number(write), /^(?:BEGIN|COMMIT)/);
+if (copies !== "") copyAfterWrites(path, /^(?:BEGIN|COMMIT)/);
 const ledger = createSqliteLedger({ path, now: () => Number(start) });
 const { tasks } = ledger;
 const print = (...words: string[]): void => void writeSync(1, `${words.join(" ")}\n`);
