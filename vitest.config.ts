@@ -58,7 +58,10 @@ function rankOf({ moduleId }: TestSpecification): number {
 function toProject(file: string) {
   const { name } = JSON.parse(readFileSync(join(import.meta.dirname, file), "utf8"));
   const exclude = [...configDefaults.exclude, ...(isFull() ? [] : FULL_ONLY)];
-  const setupFiles = name === "@calotype/core" ? ["src/testing/seed-fast-check.ts"] : [];
+  const setupFiles =
+    name === "@calotype/core"
+      ? [join(import.meta.dirname, "packages/core/src/testing/seed-fast-check.ts")]
+      : [];
   return { test: { name, root: dirname(file), isolate: !SHARED.has(name), exclude, setupFiles } };
 }
 
