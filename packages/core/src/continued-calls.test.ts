@@ -2,47 +2,14 @@ import { expect, it } from "vitest";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
 import type { TaskLedger } from "./billing/task-store.js";
 import type { GatewayOptions } from "./options/options.js";
-import { quickDarkroom } from "./testing/darkroom.js";
-import { createTestGateway, type Provider, type TestGateway } from "./testing/test-gateway.js";
-
-const DONE = { state: "done", pictures: ["https://pictures.darkroom.test/1.png"] };
-const isSubmission = (url: string): boolean => url.endsWith("/develop");
-
-function open(
-  ledger: GatewayOptions["ledger"],
-  provider: Provider,
-  options: Partial<GatewayOptions> = {},
-): TestGateway {
-  return createTestGateway(provider, {
-    ledger,
-    families: [quickDarkroom],
-    models: { film: { family: "darkroom" } },
-    channels: [{ id: "one", family: "darkroom", apiKey: "canary-one" }],
-    billing: {
-      model_details: { film: { pricing_mode: "per-request", model_price: "0.1" } },
-      onLost: "charge",
-    },
-    ...options,
-  });
-}
-
-async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) {
-    await new Promise((resolve) => {
-      setTimeout(resolve, 20);
-    });
-  }
-}
+import { cutOffWhenPolled, DONE, openDarkroom, openWaitingDarkroom, until } from "./testing/open-darkroom.js";
+import type { Provider, TestGateway } from "./testing/test-gateway.js";
 
 /** Sends a request, and cuts the gateway off when the provider has been polled. */
 async function cutOff(ledger: TaskLedger, fields: object = {}): Promise<TestGateway> {
-  let submitted = 0;
-  const first = open(ledger, ({ url }) =>
-    Response.json(isSubmission(url) ? { id: `t${++submitted}` } : { state: "pending" }),
-  );
+  const first = openWaitingDarkroom(ledger);
   const response = first.post({ model: "film", prompt: "a secret prompt", ...fields });
-  await until(() => first.calls.some(({ url }) => !isSubmission(url)));
-  await first.gateway.close({ deadlineSeconds: 0.01 });
+  await cutOffWhenPolled(first);
   expect(await response).toMatchObject({ status: 502 });
   return first;
 }
@@ -56,7 +23,7 @@ async function settleNext(
   provider: Provider,
   options?: Partial<GatewayOptions>,
 ): Promise<TestGateway> {
-  const next = open(ledger, provider, options);
+  const next = openDarkroom(ledger, provider, options);
   next.gateway.start();
   await until(hasSettled(ledger));
   await next.gateway.close();
@@ -101,7 +68,7 @@ it("a request whose task made nothing costs nothing, although onLost charges", a
 it("a request that is cut off a second time is continued a second time", async () => {
   const ledger = createMemoryLedger();
   await cutOff(ledger);
-  const second = open(ledger, () => Response.json({ state: "pending" }));
+  const second = openDarkroom(ledger, () => Response.json({ state: "pending" }));
   second.gateway.start();
   await until(() => second.calls.length > 0);
   await second.gateway.close({ deadlineSeconds: 0.01 });
@@ -113,7 +80,7 @@ it("a request that is cut off a second time is continued a second time", async (
 
 it("a request that was cut off before it was accepted is lost", async () => {
   const ledger = createMemoryLedger();
-  const first = open(ledger, () => new Promise(() => undefined));
+  const first = openDarkroom(ledger, () => new Promise(() => undefined));
   // This provider never responds.
   void first.post({ model: "film", prompt: "p" });
   await until(() => first.calls.length > 0);
@@ -166,7 +133,7 @@ it("what a gateway cannot read is left to the sweep", async () => {
   });
   await ledger.keepUpstream?.("req_1", '{"version":2}');
   await ledger.sweep({ onLost: "charge", own: true });
-  const next = open(ledger, () => Response.json(DONE));
+  const next = openDarkroom(ledger, () => Response.json(DONE));
   next.gateway.start();
   await until(() => next.logs.some(({ message }) => message.includes("cannot be continued")));
   await next.gateway.close();
@@ -178,7 +145,7 @@ it("what a gateway cannot read is left to the sweep", async () => {
 it("with concurrency 0, only runTasks continues requests", async () => {
   const ledger = createMemoryLedger();
   await cutOff(ledger);
-  const next = open(ledger, () => Response.json(DONE), { tasks: { concurrency: 0 } });
+  const next = openDarkroom(ledger, () => Response.json(DONE), { tasks: { concurrency: 0 } });
   next.gateway.start();
   await next.gateway.runTasks({ seconds: 0 });
 

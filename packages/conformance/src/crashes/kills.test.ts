@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { SEED } from "../support/test-run.js";
+import { isFull, SEED } from "../support/test-run.js";
 import { endOrderly } from "./end-orderly.js";
 import { FAULTS, killUnderLoad } from "./kill-under-load.js";
 import { openTestSite } from "./open-test-site.js";
 import { createRandom } from "./seeded-random.js";
 
-const KILLS = 13;
+const KILLS = isFull() ? 13 : 8;
 
 describe.each(["release", "charge"] as const)("a server that is killed (onLost: %s)", (onLost) => {
   it("at a random moment has charged every complete response once and leaves no hold", {

@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { SEED } from "../support/test-run.js";
+import { isFull, SEED } from "../support/test-run.js";
 import { killDuringTasks } from "./kill-during-tasks.js";
 import { FAULTS } from "./kill-under-load.js";
 import { endTasks, openTaskSite } from "./open-task-site.js";
 import { createRandom } from "./seeded-random.js";
 
-const KILLS = 8;
+const KILLS = isFull() ? 8 : 5;
 
 describe.each(["release", "charge"] as const)("a server with tasks that is killed (onLost: %s)", (onLost) => {
   it("at random moments has sent every task at most once, ended it once and charged what was made", {

@@ -5,6 +5,7 @@ import { createSqliteLedger, type SqliteLedger } from "@calotype/sqlite";
 import { describeCallers } from "../caller-suite.js";
 import type { Clock } from "../ledger-suite/clock.js";
 import { describeLedger } from "../ledger-suite.js";
+import { isFull } from "../support/test-run.js";
 import { describeTasks } from "../task-suite.js";
 
 /** Opens ledgers on a new file. */
@@ -41,15 +42,15 @@ describeLedger("in a file of SQLite", openFile, {
   isDurable: true,
   isShared: true,
   canContinue: true,
-  randomRuns: 40,
+  randomRuns: isFull() ? 40 : 15,
 });
 describeTasks("in a file of SQLite", openFile, {
   isDurable: true,
   isShared: true,
   canContinue: true,
-  randomRuns: 30,
+  randomRuns: isFull() ? 30 : 10,
 });
-describeLedger("in SQLite's memory", openMemory, { canContinue: true });
+describeLedger("in SQLite's memory", openMemory, { canContinue: true, randomRuns: isFull() ? 120 : 60 });
 describeTasks("in SQLite's memory", openMemory, { canContinue: true, randomRuns: 60 });
 describeCallers("in a file of SQLite", openFile, { isDurable: true, isShared: true });
 describeCallers("in SQLite's memory", openMemory);

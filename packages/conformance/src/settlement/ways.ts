@@ -40,6 +40,11 @@ export function isQwenImage(way: Way): boolean {
   return QWEN_IMAGE_WAYS.includes(way);
 }
 
+/** Whether the request is sent to `/api/v3`. */
+export function isNative(way: Way): boolean {
+  return way === "native" || way === "native stream";
+}
+
 /** Whether the way uses OpenAI's stream format. */
 export function isOpenAi(way: Way): boolean {
   return way === "OpenAI stream" || way === "Qwen-Image stream";
@@ -51,17 +56,16 @@ export const MAX_BYTES_IN_FLIGHT = 4_000;
 
 /** A request for this number of images of 2048 × 2048, in the format of the way. */
 export function toCall(way: Way, images: number, fields: Readonly<Record<string, unknown>> = {}): Call {
-  const isNative = way === "native" || way === "native stream";
   const body = {
     model: isQwenImage(way) ? QWEN_IMAGE_MODEL : SEEDREAM_MODEL,
     prompt: PROMPT,
     size: "2048x2048",
     ...((STREAMS.includes(way) || isOpenAi(way)) && { stream: true }),
-    ...(isNative ? toBatch(images) : { n: images }),
+    ...(isNative(way) ? toBatch(images) : { n: images }),
     ...fields,
   };
   return {
-    path: isNative ? "/api/v3/images/generations" : GENERATIONS,
+    path: isNative(way) ? "/api/v3/images/generations" : GENERATIONS,
     headers: CALLER_HEADERS,
     body: JSON.stringify(body),
   };

@@ -1,55 +1,28 @@
 import { expect, it } from "vitest";
 import { createMemoryLedger } from "../billing/memory-ledger.js";
 import type { GatewayOptions } from "../options/options.js";
-import { quickDarkroom } from "../testing/darkroom.js";
-import { createTestGateway, type Provider, type TestGateway } from "../testing/test-gateway.js";
-
-const DONE = { state: "done", pictures: ["https://pictures.darkroom.test/1.png"] };
-const isSubmission = (url: string): boolean => url.endsWith("/develop");
-
-/** A gateway on a ledger that another one used before. */
-function open(
-  ledger: GatewayOptions["ledger"],
-  provider: Provider,
-  options: Partial<GatewayOptions> = {},
-): TestGateway {
-  return createTestGateway(provider, {
-    ledger,
-    families: [quickDarkroom],
-    models: { film: { family: "darkroom" } },
-    channels: [{ id: "one", family: "darkroom", apiKey: "canary-one" }],
-    billing: {
-      model_details: { film: { pricing_mode: "per-request", model_price: "0.1" } },
-      onLost: "charge",
-    },
-    ...options,
-  });
-}
-
-async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) {
-    await new Promise((resolve) => {
-      setTimeout(resolve, 20);
-    });
-  }
-}
+import {
+  cutOffWhenPolled,
+  DONE,
+  isSubmission,
+  openDarkroom,
+  openWaitingDarkroom,
+  until,
+} from "../testing/open-darkroom.js";
+import type { TestGateway } from "../testing/test-gateway.js";
 
 /** Submits a task, and cuts the gateway off when the provider has been polled. */
 async function cutOff(
   ledger: GatewayOptions["ledger"],
   fields: object = {},
 ): Promise<{ id: string; first: TestGateway }> {
-  let submitted = 0;
-  const first = open(ledger, ({ url }) =>
-    Response.json(isSubmission(url) ? { id: `t${++submitted}` } : { state: "pending" }),
-  );
+  const first = openWaitingDarkroom(ledger);
   const { status, body } = await first.post(
     { model: "film", prompt: "p", ...fields },
     { prefer: "respond-async" },
   );
   expect(status).toBe(202);
-  await until(() => first.calls.some(({ url }) => !isSubmission(url)));
-  await first.gateway.close({ deadlineSeconds: 0.01 });
+  await cutOffWhenPolled(first);
   return { id: String(body["id"]), first };
 }
 
@@ -61,7 +34,7 @@ it("a task that a process left behind is completed by the next one, and not sent
   const ledger = createMemoryLedger();
   const { id, first } = await cutOff(ledger);
   expect(await findTask(ledger, id)).toMatchObject({ status: "in_progress" });
-  const next = open(ledger, () => Response.json(DONE));
+  const next = openDarkroom(ledger, () => Response.json(DONE));
   next.gateway.start();
   await until(async () => (await findTask(ledger, id))?.status !== "in_progress");
 
@@ -76,7 +49,7 @@ it("a task that a process left behind is completed by the next one, and not sent
 it("of several images, each task is continued, and what was not accepted is not sent", async () => {
   const ledger = createMemoryLedger();
   const { id } = await cutOff(ledger, { n: 3 });
-  const next = open(ledger, () => Response.json(DONE));
+  const next = openDarkroom(ledger, () => Response.json(DONE));
   next.gateway.start();
   await until(async () => (await findTask(ledger, id))?.status !== "in_progress");
 
@@ -103,7 +76,7 @@ it.each<readonly [string, Partial<GatewayOptions>]>([
 ])("a task whose %s is gone fails, and its money follows onLost", async (_name, options) => {
   const ledger = createMemoryLedger();
   const { id } = await cutOff(ledger);
-  const next = open(ledger, () => Response.json(DONE), options);
+  const next = openDarkroom(ledger, () => Response.json(DONE), options);
   next.gateway.start();
   await until(async () => (await findTask(ledger, id))?.status !== "in_progress");
 
