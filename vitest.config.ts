@@ -42,6 +42,9 @@ const LONG = [
 /** Minutes of work on a busy machine: only in `npm run test:full`. */
 const FULL_ONLY = ["**/fleet/task-kills.test.ts"];
 
+const WAIT_LONGER = join(import.meta.dirname, "packages/conformance/src/support/wait-longer.ts");
+const SEED_FAST_CHECK = join(import.meta.dirname, "packages/core/src/testing/seed-fast-check.ts");
+
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     // oxlint-disable-next-line unicorn/no-array-sort -- vitest's, and not of an array
@@ -58,10 +61,7 @@ function rankOf({ moduleId }: TestSpecification): number {
 function toProject(file: string) {
   const { name } = JSON.parse(readFileSync(join(import.meta.dirname, file), "utf8"));
   const exclude = [...configDefaults.exclude, ...(isFull() ? [] : FULL_ONLY)];
-  const setupFiles =
-    name === "@calotype/core"
-      ? [join(import.meta.dirname, "packages/core/src/testing/seed-fast-check.ts")]
-      : [];
+  const setupFiles = [WAIT_LONGER, ...(name === "@calotype/core" ? [SEED_FAST_CHECK] : [])];
   return { test: { name, root: dirname(file), isolate: !SHARED.has(name), exclude, setupFiles } };
 }
 

@@ -40,7 +40,10 @@ export default defineConfig({
   },
   test: {
     root: core,
-    setupFiles: [`${core}/src/testing/seed-fast-check.ts`],
+    setupFiles: [
+      fileURLToPath(import.meta.resolve("@calotype/conformance/support/wait-longer")),
+      `${core}/src/testing/seed-fast-check.ts`,
+    ],
     env: { TEST_SEED: String(SEED) },
     exclude: [...configDefaults.exclude, ...NODE_FILES],
     testNamePattern: new RegExp(`^(?!.*(?:${NODE_ONLY.join("|")}))`),
