@@ -3,53 +3,28 @@ import { createTransport } from "#transport";
 import { createByteBudget } from "./admission/byte-budget.js";
 import { createMemoryAdmissionStore } from "./admission/memory-store.js";
 import { createSlots } from "./admission/slot.js";
-import { hashApiKey } from "./auth/api-key.js";
-import {
-  createAuthenticator,
-  type FindCaller,
-  findByHash,
-  findByOperator,
-  findInTurn,
-} from "./auth/authenticate.js";
-import { PERIOD_NEEDS_STORE } from "./auth/check-caller.js";
-import { findBudgetStore, hasPeriod } from "./billing/budget.js";
+import { findBudgetStore } from "./billing/budget.js";
 import { type CallerStore, findCallerStore } from "./billing/caller-store.js";
 import { type AlertDelivery, createAlertDelivery, createDelivery } from "./billing/delivery.js";
 import { createHolds } from "./billing/hold.js";
 import type { BudgetStore, Ledger } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
-import { DEFAULT_GROUP } from "./billing/model-details.js";
-import { createPriceList } from "./billing/pricing.js";
 import type { LostPolicy } from "./billing/records.js";
 import { createCallLog } from "./call-log.js";
-import type { StoredCallerRules } from "./callers/callers.js";
 import { createStoredCallers, type StoredCallers } from "./callers/stored-callers.js";
-import {
-  type Channel,
-  type ChannelOptions,
-  createChannel,
-  healthIdsOf,
-  secretsOf,
-} from "./channels/channel.js";
+import { healthIdsOf } from "./channels/channel.js";
 import { createChannelHealth } from "./channels/health.js";
 import { DEFAULT_HEALTH_POLICY } from "./channels/health-record.js";
 import { createRetryBudgets, DEFAULT_RETRY_BUDGET, type RetryBudgetPolicy } from "./channels/retry-budget.js";
+import { type Configuration, type ConfigurationContext, configure, configureFirst } from "./configuration.js";
 import { type CallContinuer, createCallContinuer } from "./continue-calls.js";
 import { createEvents, createRequestId } from "./events.js";
 import { createSpool, toSpoolBytes } from "./images/spool.js";
 import { createMaintenance, createTracker, type Maintenance, type Tracker } from "./lifecycle.js";
 import { consoleLogger, createSafeLogger, type Logger } from "./logger.js";
-import { listModels, type ModelNameSources } from "./models/list-models.js";
-import {
-  type CapabilityTable,
-  createCapabilityTable,
-  createModelResolver,
-  type ModelTables,
-  mayUseModel,
-} from "./models/resolve-model.js";
-import { describeModels, type ModelsParts } from "./models-endpoint.js";
+import type { ModelsParts } from "./models-endpoint.js";
 import { type CallObservation, createObservation } from "./observation.js";
-import { type LoadedOptions, loadOptions } from "./options/load.js";
+import { loadOptions } from "./options/load.js";
 import {
   DEFAULT_BODY_LIMITS,
   DEFAULT_IDEMPOTENCY,
@@ -61,9 +36,8 @@ import {
   DEFAULT_UPLOAD_MEMORY_BYTES,
   type GatewayOptions,
 } from "./options/options.js";
-import { checkFixedOptions, checkOptions } from "./options/validate.js";
 import type { PipelineParts } from "./pipeline.js";
-import { createKeyMask, createSecretMask } from "./redact.js";
+import { createReloadable, type Reloadable } from "./reloadable.js";
 import { findPathBefore } from "./request/route.js";
 import { createReaderLimit } from "./responses/reader-limit.js";
 import { createBackgroundReads } from "./responses/relay.js";
@@ -74,14 +48,11 @@ import type { Tasks } from "./tasks/submit.js";
 import { createTaskSweep, type SweepTasks } from "./tasks/sweep.js";
 import { writeTaskSummary } from "./tasks/task-object.js";
 import { createTaskWorker, type TaskWorker } from "./tasks/worker.js";
-import type { Caller, Cooldown } from "./types.js";
-import { createByteMask } from "./upstream/mask-bytes.js";
-import { maskTransport } from "./upstream/mask-transport.js";
+import type { Cooldown } from "./types.js";
 import type { Transport } from "./upstream/transport.js";
 import { createFetchTransport } from "./upstream/transport-fetch.js";
-import { isPromiseLike, type Repeat, repeatByTimer, sleepByTimer } from "./util/async.js";
+import { type Repeat, repeatByTimer, sleepByTimer } from "./util/async.js";
 import { type AlertWebhooksParts, createAlertWebhooks } from "./webhooks/budget-alerts.js";
-import { createWebhookEndpoints } from "./webhooks/endpoints.js";
 import { createWebhooks, type WebhookDelivery } from "./webhooks/webhooks.js";
 
 /** The parts of a gateway. */
@@ -207,18 +178,6 @@ function createWorker(
   loadParts: () => Promise<GatewayParts>,
 ): TaskWorker {
   return createTaskWorker({ store, holds, concurrency, keepMs, loadParts, track, logger });
-}
-
-function configureFirst(
-  options: GatewayOptions,
-  context: ConfigurationContext,
-): Configuration | Promise<Configuration> {
-  const loaded = loadOptions(options);
-  if (!(loaded instanceof Promise)) return configure(loaded, context);
-  // If the check below throws, no one waits for the loaded options.
-  loaded.catch(() => undefined);
-  checkFixedOptions(options);
-  return loaded.then((result) => configure(result, context));
 }
 
 /** The parts that do not depend on options that can be reloaded. */
@@ -368,185 +327,5 @@ function createTasks(
     ttlMs: expiresAfterSeconds * 1000,
     keepMs: keepSeconds * 1000,
     findBasePath: (request, endpoint) => findPathBefore(request, endpoint, basePath),
-  };
-}
-
-/** The parts that depend on options that can be reloaded. */
-interface Configuration
-  extends Pick<
-      PipelineParts,
-      "authenticate" | "resolveModel" | "prices" | "mask" | "maskKeys" | "webhookEndpoints"
-    >,
-    Pick<ModelsParts, "listModels" | "mayUseModel"> {
-  /** In the order of the options. */
-  readonly channels: readonly Channel[];
-  readonly models: LoadedOptions["models"];
-  readonly callerRules: StoredCallerRules;
-  readonly capabilities: CapabilityTable;
-  /** The transport that masks the channels' secrets in responses. */
-  readonly maskTransport: (transport: Transport) => Transport;
-}
-
-/** What the configuration uses of the permanent parts. */
-type ConfigurationContext = Pick<PermanentParts, "now" | "logger" | "storedCallers">;
-
-/** @throws GatewayOptionsError with every problem and its path */
-function configure(options: LoadedOptions, context: ConfigurationContext): Configuration {
-  const families = checkOptions(options);
-  const channels = options.channels.flatMap((channel) => {
-    const family = families.get(channel.family);
-    return family === undefined ? [] : [createChannel(channel, family)];
-  });
-  const secrets = [...new Set(channels.flatMap(secretsOf))];
-  const maskKeys = createKeyMask(secrets);
-  const masks = { maskKeys, bytes: createByteMask(secrets) };
-  const capabilities = createCapabilityTable(options.capabilities);
-  const callerRules = toCallerRules(options);
-  const resolveModel = createModelResolver({ ...toModelTables(options), capabilities }, families, channels);
-  return {
-    channels,
-    models: options.models,
-    capabilities,
-    webhookEndpoints: options.webhooks && createWebhookEndpoints(options.webhooks),
-    callerRules,
-    authenticate: createAuthenticator(createFindCaller(options, callerRules, context), context.now),
-    resolveModel,
-    listModels: once(() => describeModels(listModels({ ...toNameSources(options), channels }, resolveModel))),
-    mayUseModel: (caller, name) => mayUseModel(caller, name, options.caseInsensitiveNames ?? false),
-    prices: options.billing && createPriceList(options.billing),
-    mask: createSecretMask(secrets),
-    maskKeys,
-    maskTransport: (transport) => maskTransport(transport, masks),
-  };
-}
-
-function toCallerRules({ callers = [], billing, ledger }: LoadedOptions): StoredCallerRules {
-  return {
-    canKeepPeriods: ledger === undefined || findBudgetStore(ledger) !== undefined,
-    fixedIds: new Set(callers.map(({ id }) => id)),
-    groups: billing && new Set(Object.keys(billing.group_ratio ?? { [DEFAULT_GROUP]: "1" })),
-  };
-}
-
-/** Finds callers of the options first, then stored ones. */
-function createFindCaller(
-  { authenticate, callers = [] }: LoadedOptions,
-  { fixedIds, groups, canKeepPeriods }: StoredCallerRules,
-  { storedCallers, logger }: ConfigurationContext,
-): FindCaller {
-  const hasBilling = groups !== undefined;
-  const find = authenticate
-    ? findByOperator(authenticate, { hasBilling, canKeepPeriods })
-    : findByHash(callers);
-  if (storedCallers === undefined) return find;
-  const admit = (caller: Caller | undefined): Caller | undefined => {
-    if (caller === undefined) return undefined;
-    const { id, budget } = caller;
-    if (fixedIds.has(id)) {
-      logger.warn(
-        { caller: id },
-        "A stored caller has the id of a caller of the options, so its key is refused.",
-      );
-      return undefined;
-    }
-    if (!canKeepPeriods && hasPeriod(budget)) {
-      throw new TypeError(
-        `The stored caller ${JSON.stringify(id)} has a budget.period, which ${PERIOD_NEEDS_STORE}.`,
-      );
-    }
-    if (hasBilling || budget === undefined) return caller;
-    throw new TypeError(
-      `The stored caller ${JSON.stringify(id)} has a budget, which needs the option billing; without prices the budget would have no effect.`,
-    );
-  };
-  return findInTurn(find, (apiKey) => {
-    const found = storedCallers.find(hashApiKey(apiKey));
-    return isPromiseLike(found) ? found.then(admit) : admit(found);
-  });
-}
-
-function toModelTables({ models, billing, channels, caseInsensitiveNames }: LoadedOptions): ModelTables {
-  const mapped = caseInsensitiveNames === true ? channels.flatMap((channel) => mappedNames(channel)) : [];
-  const otherNames = [...Object.keys(billing?.model_details ?? {}), ...mapped];
-  return { models, otherNames, isCaseInsensitive: caseInsensitiveNames };
-}
-
-function toNameSources({
-  models,
-  billing,
-  capabilities = {},
-}: LoadedOptions): Omit<ModelNameSources, "channels"> {
-  return { models, priceNames: Object.keys(billing?.model_details ?? {}), rows: capabilities };
-}
-
-/** Calls the function at the first use only. */
-function once<T extends object>(compute: () => T): () => T {
-  let value: T | undefined;
-  return () => (value ??= compute());
-}
-
-function mappedNames({ modelMapping = {} }: ChannelOptions): readonly string[] {
-  return Object.keys(modelMapping);
-}
-
-/** A value that can be loaded again while it is in use. */
-export interface Reloadable<T> {
-  /** `undefined` until it was loaded for the first time. */
-  readonly current: T | undefined;
-  /** Returns the value. Loads it if no load has succeeded. */
-  get(): Promise<T>;
-  /** Loads the value again. If that fails, the old value stays. Of several loads at once the last one begun counts. */
-  reload(): Promise<void>;
-}
-
-/**
- * @param first the value, or its first load, which may fail
- * @param onChange called with each value that is used from now on, including the first
- */
-export function createReloadable<T>(
-  first: T | Promise<T>,
-  load: () => Promise<T>,
-  onChange: (value: T) => void = () => {},
-): Reloadable<T> {
-  let current: T | undefined;
-  let loading: Promise<T> | undefined;
-  let lastBegun = 0;
-  let lastUsed = 0;
-
-  const use = async (loaded: Promise<T>): Promise<T> => {
-    const number = ++lastBegun;
-    const value = await loaded;
-    if (number > lastUsed) {
-      lastUsed = number;
-      current = value;
-      onChange(value);
-    }
-    return value;
-  };
-
-  const begin = (loaded: Promise<T>): Promise<T> => {
-    const own = use(loaded).finally(() => {
-      if (loading === own) loading = undefined;
-    });
-    loading = own;
-    // An error goes to those who wait for the value, and there may be none.
-    own.catch(() => undefined);
-    return own;
-  };
-
-  if (first instanceof Promise) void begin(first);
-  else {
-    current = first;
-    onChange(first);
-  }
-
-  return {
-    get current() {
-      return current;
-    },
-    get: async () => current ?? (await (loading ?? begin(load()))),
-    async reload() {
-      await begin(load());
-    },
   };
 }

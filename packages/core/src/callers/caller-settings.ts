@@ -1,6 +1,6 @@
 import type * as z from "zod/mini";
 import { type GatewayError, invalidRequest } from "../errors.js";
-import { callerIdSchema, callerSettingsSchema } from "../options/schema.js";
+import { callerIdSchema, callerSettingsSchema } from "../options/caller-schema.js";
 import type { Caller, CallerLimits } from "../types.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
 import { formatPath } from "../util/parse-fields.js";

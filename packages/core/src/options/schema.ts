@@ -1,138 +1,36 @@
 import * as z from "zod/mini";
-import type { CallerOptions } from "../auth/authenticate.js";
-import { findBudgetProblem } from "../billing/budget.js";
 import type { UsageReports } from "../billing/ledger.js";
-import type { ChannelOptions, TimeoutOptions } from "../channels/channel.js";
-import type { BackgroundRules, Capabilities, LayerRules } from "../families/capabilities.js";
-import type { SizeLimits } from "../images/size.js";
 import type { ModelOptions } from "../models/resolve-model.js";
-import { CLIENT_PROFILES } from "../request/client-profiles.js";
 import type { BodyLimits } from "../request/read-request.js";
 import { MIN_SECRET_LENGTH, type ResultsOptions } from "../results/results.js";
-import type { Caller, CallerLimits, Preferences } from "../types.js";
-import { parseInstant } from "../util/instant.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
-import { isName, NAME_RULE } from "../util/name.js";
 import { webhooksSchema } from "../webhooks/webhook-schema.js";
+import { callerSchema } from "./caller-schema.js";
+import { capabilitiesSchema } from "./capabilities-schema.js";
+import { channelSchema, isChannelUrl } from "./channel-schema.js";
 import type { LoadedBilling, LoadedOptions } from "./load.js";
 import { type CorsOptions, type IdempotencyOptions, IS_WORKERS, type TaskOptions } from "./options.js";
 import { decimal, modelDetails } from "./price-schema.js";
+import {
+  asFunction,
+  boolean,
+  bytes,
+  type Fields,
+  hasFunctions,
+  hook,
+  limits,
+  MAX_SECONDS,
+  name,
+  names,
+  preferences,
+  seconds,
+  TRUE_OR_FALSE,
+  whole,
+  wholeUpTo,
+  withMethods,
+} from "./schema-parts.js";
 
-/** The schema of an object has exactly the fields of its type. */
-type Fields<T> = Record<keyof T, z.ZodMiniType>;
-
-const TRUE_OR_FALSE = "must be true or false";
-/** A day. A timer of more than 2^31 ms would fire at once. */
-const MAX_SECONDS = 86_400;
-
-/** A name that every ledger can store. */
-const name = z
-  .string("must be a string")
-  .check(z.minLength(1, "must not be empty"), z.refine(isName, `must be ${NAME_RULE}`));
-/** Names or series. */
-const names = z.array(name, "must be a list of names");
-const preferences = {
-  responseFormat: z.optional(z.literal(["url", "b64_json"], 'must be "url" or "b64_json"')),
-  streamFormat: z.optional(z.literal(["native", "openai"], 'must be "native" or "openai"')),
-  sizes: z.optional(z.literal(["strict", "nearest"], 'must be "strict" or "nearest"')),
-} satisfies Fields<Preferences>;
-const CLIENT_NAMES = Object.keys(CLIENT_PROFILES);
-const boolean = z.optional(z.boolean(TRUE_OR_FALSE));
-const asFunction = z.custom<never>((value) => typeof value === "function", "must be a function");
-const hook = z.optional(asFunction);
-const bytes = z.optional(z.int("must be a whole number of bytes").check(z.minimum(1, "must be at least 1")));
-const seconds = z.optional(
-  z
-    .number("must be a number of seconds")
-    .check(z.positive("must be above 0"), z.maximum(MAX_SECONDS, `must be at most ${MAX_SECONDS}, a day`)),
-);
-const IN_ORDER = "must have a min that is not above its max";
-const range = z
-  .strictObject({ min: whole(0), max: whole(0) }, "must be {min, max}")
-  .check(z.refine(isInOrder, IN_ORDER));
-
-const WIDTH_AND_HEIGHT = "must be [width, height]";
-const size = z.strictObject(
-  {
-    presets: z.optional(names),
-    list: z.optional(
-      z.array(
-        z.array(whole(1), WIDTH_AND_HEIGHT).check(z.refine(({ length }) => length === 2, WIDTH_AND_HEIGHT)),
-        "must be a list of [width, height]",
-      ),
-    ),
-    totalPixels: z.optional(range),
-    side: z.optional(range),
-    maxAspectRatio: z.optional(z.number("must be a number").check(z.minimum(1, "must be at least 1"))),
-    multipleOf: z.optional(whole(1)),
-  } satisfies Fields<SizeLimits>,
-  'must be "none" or an object of sizes',
-);
-
-const filledNames = names.check(z.minLength(1, "must not be empty"));
-const LAYERS = 'must be "none" or an object with max';
-
-const RELEASED = "must be a date such as 2026-11-12";
 const NAMED_ROWS = "must be an object of names and their rows";
-
-const capabilities = z.strictObject(
-  {
-    size: z.optional(z.union([z.literal("none"), size], 'must be "none" or an object of sizes')),
-    references: z.optional(
-      z
-        .strictObject({ min: z.optional(whole(0)), max: whole(0) }, "must be {min, max}")
-        .check(z.refine(isInOrder, IN_ORDER)),
-    ),
-    sizeWithReferences: z.optional(size),
-    imagesPerCall: z.optional(whole(1)),
-    defaultImages: z.optional(whole(1)),
-    imagesPerSequence: z.optional(whole(1)),
-    maxReferencesAndImages: z.optional(whole(1)),
-    streaming: boolean,
-    sequentialImages: boolean,
-    background: z.optional(
-      z.strictObject(
-        { values: filledNames, transparentNeedsPng: boolean } satisfies Fields<BackgroundRules>,
-        "must be an object with values",
-      ),
-    ),
-    layers: z.optional(
-      z.union(
-        [
-          z.literal("none"),
-          z.strictObject(
-            { max: whole(1), sizes: z.optional(filledNames) } satisfies Fields<LayerRules>,
-            LAYERS,
-          ),
-        ],
-        LAYERS,
-      ),
-    ),
-    outputFormats: z.optional(filledNames),
-    qualities: z.optional(filledNames),
-    outputTokens: z.optional(z.record(name, whole(1), "must be an object of names and numbers of tokens")),
-    textTokens: z.optional(whole(0)),
-    referenceTokens: z.optional(whole(0)),
-    released: z.optional(
-      z
-        .string(RELEASED)
-        .check(
-          z.refine((date) => /^\d{4}-\d\d-\d\d$/.test(date) && !Number.isNaN(Date.parse(date)), RELEASED),
-        ),
-    ),
-    source: z.optional(name),
-    checked: z.optional(name),
-  } satisfies Fields<Capabilities>,
-  "must be the name of a row of capabilities, or a row",
-);
-
-const limit = z.optional(z.nullable(whole(1)));
-const limits = z.optional(
-  z.strictObject(
-    { requestsPerMinute: limit, imagesPerMinute: limit, concurrent: limit } satisfies Fields<CallerLimits>,
-    "must be an object of limits",
-  ),
-);
 
 const FAN_OUT = "must be false or an object with max";
 
@@ -140,7 +38,7 @@ const model = z.strictObject(
   {
     family: name,
     capabilities: z.optional(
-      z.union([name, capabilities], "must be the name of a row of capabilities, or a row"),
+      z.union([name, capabilitiesSchema], "must be the name of a row of capabilities, or a row"),
     ),
     fanOut: z.optional(
       z.union(
@@ -157,118 +55,6 @@ const model = z.strictObject(
   } satisfies Fields<ModelOptions>,
   "must be an object with family",
 );
-
-const EXPIRES_AT = "must be a Date, or a time with a zone such as 2027-01-31T00:00:00Z";
-const SHA256 = "must be a SHA-256 of 64 hexadecimal digits";
-
-const budget = z
-  .custom<NonNullable<CallerOptions["budget"]>>(() => true)
-  .check(({ value, issues }) => {
-    const problem = findBudgetProblem(value);
-    if (problem === undefined) return;
-    const path = problem.field === "" ? [] : [problem.field];
-    issues.push({ code: "custom", input: value, path, message: problem.rule });
-  });
-
-const callerSettings = {
-  group: z.optional(name),
-  models: z.optional(names),
-  client: z.optional(z.literal(CLIENT_NAMES, `must be one of ${CLIENT_NAMES.join(", ")}`)),
-  ...preferences,
-  expiresAt: z.optional(z.custom<string | Date>((value) => parseInstant(value) !== undefined, EXPIRES_AT)),
-  budget: z.optional(budget),
-  limits,
-} satisfies Fields<Omit<Caller, "id">>;
-
-/** The schema of a caller that is created at run time, without its id and its keys. */
-export const callerSettingsSchema = z.strictObject(callerSettings, "must be an object");
-
-/** The schema of a caller's id. */
-export const callerIdSchema = name;
-
-const caller = z
-  .strictObject(
-    {
-      id: name,
-      key: z.optional(
-        z
-          .string("must be a string")
-          .check(z.regex(/^[\x21-\x7e]+$/, "must be letters, digits and signs without spaces")),
-      ),
-      hash: z.optional(z.string(SHA256).check(z.regex(/^[\da-f]{64}$/i, SHA256))),
-      ...callerSettings,
-    } satisfies Fields<CallerOptions>,
-    "must be an object with id and key or hash",
-  )
-  .check(
-    z.refine(
-      (value) => (value.key === undefined) !== (value.hash === undefined),
-      "needs either key or hash; is the environment variable set?",
-    ),
-  );
-
-const KEY_MISSING = "is missing; is the environment variable set?";
-const channelKey = z
-  .string(KEY_MISSING)
-  .check(z.regex(/^[\x21-\x7e]+$/, "must be a key: letters, digits and signs without spaces"));
-const channelKeys = z
-  .array(channelKey)
-  .check(z.minLength(1, "must contain at least one key"), ({ value, issues }) => {
-    for (const [index, channelKeyValue] of value.entries()) {
-      if (value.indexOf(channelKeyValue) === index) continue;
-      issues.push({ code: "custom", path: [index], message: "is given twice", input: undefined });
-    }
-  });
-
-const channel = z
-  .strictObject(
-    {
-      id: name,
-      family: name,
-      dialect: z.optional(name),
-      apiKey: z.union([channelKey, channelKeys], KEY_MISSING),
-      baseUrl: z.optional(
-        z
-          .string("must be a string")
-          .check(z.refine(isChannelUrl, "must be an http or https address without fragment and credentials")),
-      ),
-      modelMapping: z.optional(z.record(name, name, "must be an object of names")),
-      priority: z.optional(z.int("must be a whole number")),
-      weight: z.optional(z.number("must be a number").check(z.positive("must be above 0"))),
-      headers: z.optional(
-        z.record(
-          z.string().check(z.regex(/^[\w!#$%&'*+.^`|~-]+$/, "is not a valid header name")),
-          z
-            .string("must be a string")
-            .check(z.regex(/^[\t\x20-\x7e]*$/, "must be a string without line ends")),
-          "must be an object of headers",
-        ),
-      ),
-      timeouts: z.optional(
-        z.strictObject(
-          {
-            connectSeconds: seconds,
-            firstByteSeconds: seconds,
-            idleSeconds: seconds,
-          } satisfies Fields<TimeoutOptions>,
-          "must be an object of seconds",
-        ),
-      ),
-      resultHosts: z.optional(names),
-      retryUnsafe: boolean,
-      allowHttp: boolean,
-    } satisfies Fields<ChannelOptions>,
-    "must be an object with id, family and apiKey",
-  )
-  .check(
-    z.refine(isAllowedHttp, {
-      path: ["baseUrl"],
-      error:
-        "must be an https address: plain http is allowed on loopback, and with allowHttp: true in a private network",
-      // Checked also if another option of the channel is wrong: all problems are reported at once.
-      when: () => true,
-    }),
-  );
 
 const billing = z.strictObject(
   {
@@ -304,6 +90,7 @@ const family = z.looseObject(
 );
 
 const ORIGIN = "must be an origin such as https://app.example.com, without a path";
+
 const ORIGINS = 'must be "*" or a list of origins';
 
 const cors = z.strictObject(
@@ -325,8 +112,11 @@ const cors = z.strictObject(
 );
 
 const STORE = "must be a store with put, or a function";
+
 const SECRETS = "must be a list of secrets";
+
 const SECRET = `must be a string of at least ${MIN_SECRET_LENGTH} characters; is the environment variable set?`;
+
 /** Ten years. */
 const MAX_TTL_SECONDS = 315_360_000;
 
@@ -365,15 +155,22 @@ const tasks = z.strictObject(
 );
 
 const OPENAPI = "must be true, false, or an OpenAPI document";
+
 const OPENAPI_ON_WORKERS =
   "must be the document on Cloudflare Workers: openApiDocument of @calotype/core/openapi";
+
 const BASE_PATH = "must begin with a slash and end without one, such as /ai";
+
 const REPORTS = ["balance", "records", "totals"] satisfies (keyof UsageReports)[];
 
 const shape = {
   basePath: z.optional(z.string(BASE_PATH).check(z.regex(/^(?:\/[\w.~-]+)+$/, BASE_PATH))),
   capabilities: z.optional(
-    z.record(name, z.record(name, capabilities, NAMED_ROWS), "must be an object of families and their rows"),
+    z.record(
+      name,
+      z.record(name, capabilitiesSchema, NAMED_ROWS),
+      "must be an object of families and their rows",
+    ),
   ),
   caseInsensitiveNames: boolean,
   cors: z.optional(cors),
@@ -388,9 +185,9 @@ const shape = {
   reference: hook,
   models: z.record(name, model, "is missing: an object of model names and their options"),
   channels: z
-    .array(channel, "is missing: a list of channels")
+    .array(channelSchema, "is missing: a list of channels")
     .check(z.minLength(1, "must contain at least one channel")),
-  callers: z.optional(z.array(caller, "must be a list of callers")),
+  callers: z.optional(z.array(callerSchema, "must be a list of callers")),
   authenticate: hook,
   billing: z.optional(billing),
   limits,
@@ -463,52 +260,8 @@ const {
 /** The options that cannot be functions that load them. */
 export const fixedOptionsSchema = z.strictObject(fixedShape);
 
-/** A whole number of at least `min`. */
-function whole(min: number) {
-  return z.int("must be a whole number").check(z.minimum(min, `must be at least ${min}`));
-}
-
-/** A whole number from `min` to `max`. */
-function wholeUpTo(min: number, max: number) {
-  return whole(min).check(z.maximum(max, `must be at most ${max}`));
-}
-
-function isInOrder({ min = 0, max }: { readonly min?: number | undefined; readonly max: number }): boolean {
-  return min <= max;
-}
-
-/** An object with these methods. */
-function withMethods(...methods: readonly string[]) {
-  return z.optional(
-    z.custom<never>((value) => hasFunctions(value, methods), `must have the functions ${methods.join(", ")}`),
-  );
-}
-
-function hasFunctions(value: unknown, methods: readonly string[]): boolean {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    methods.every((method) => typeof Reflect.get(value, method) === "function")
-  );
-}
-
-function isAllowedHttp(value: unknown): boolean {
-  if (!isJsonObject(value)) return true;
-  const { baseUrl: address, allowHttp } = value;
-  return (
-    typeof address !== "string" || !isChannelUrl(address) || allowHttp === true || isEncryptedOrLocal(address)
-  );
-}
-
 function isBaseUrl(value: string): boolean {
   return isChannelUrl(value) && new URL(value).search === "";
-}
-
-/** Providers put the version of their interface into the query. */
-function isChannelUrl(value: string): boolean {
-  if (!URL.canParse(value)) return false;
-  const { protocol, hash, username } = new URL(value);
-  return /^https?:$/.test(protocol) && hash === "" && username === "";
 }
 
 /** Browsers send origins in this form. Apps have schemes of their own, such as `capacitor://localhost`. */
@@ -518,13 +271,4 @@ function isOrigin(value: string): boolean {
   return origin === "null"
     ? /^(?!https?:|file:)[a-z][a-z\d+.-]*:\/\/[\w.:-]+$/.test(value)
     : origin === value;
-}
-
-function isEncryptedOrLocal(address: string): boolean {
-  const { protocol, hostname } = new URL(address);
-  return protocol === "https:" || isLoopback(hostname);
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }

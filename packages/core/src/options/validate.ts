@@ -1,21 +1,20 @@
-import { hashApiKey } from "../auth/api-key.js";
-import type { CallerOptions } from "../auth/authenticate.js";
 import { PERIOD_NEEDS_STORE } from "../auth/check-caller.js";
-import { describeBudget, findBudgetStore, hasPeriod } from "../billing/budget.js";
-import { DEFAULT_GROUP, isPerImage, type ModelDetails, type PriceTables } from "../billing/model-details.js";
+import { findBudgetStore } from "../billing/budget.js";
 import { type ChannelOptions, findDialect } from "../channels/channel.js";
-import type { Dialect } from "../families/dialect.js";
 import type { Family } from "../families/family.js";
 import { qwenImage } from "../families/qwen-image/qwen-image.js";
 import { seedream } from "../families/seedream/seedream.js";
 import { type CapabilityRows, createCapabilityTable, foldCase, toRowName } from "../models/resolve-model.js";
-import type { Caller } from "../types.js";
 import { isJsonObject } from "../util/json.js";
 import { formatPath } from "../util/parse-fields.js";
-import { covers, createSeriesMap, isSeries, overlaps } from "../util/series.js";
+import { overlaps } from "../util/series.js";
+import { checkCallers } from "./check-callers.js";
+import { checkChannels } from "./check-channels.js";
+import { checkPrices } from "./check-prices.js";
 import { checkAfterImage, checkResults } from "./check-results.js";
 import { checkWebhooks } from "./check-webhooks.js";
 import type { LoadedOptions } from "./load.js";
+import { findOldName } from "./old-names.js";
 import type { GatewayOptions, OptionsProblem } from "./options.js";
 import { fixedOptionsSchema, gatewayOptionsSchema } from "./schema.js";
 
@@ -265,229 +264,4 @@ function* checkRows(
     if (!served.some((model) => overlaps(foldCase(rowName), model)))
       yield { path, message: `is a row without a model: no model of ${family.name} has such a name` };
   }
-}
-
-function* checkChannels({ channels, models }: LoadedOptions): Iterable<OptionsProblem> {
-  const ids = new Set<string>();
-  for (const [index, { id, modelMapping = {} }] of channels.entries()) {
-    if (ids.has(id)) yield { path: `channels[${index}].id`, message: `is used twice: ${id}` };
-    ids.add(id);
-    for (const [model, target] of Object.entries(modelMapping)) {
-      if (isSeries(target) && !isSeries(model)) {
-        yield {
-          path: formatPath(["channels", index, "modelMapping", model]),
-          message: "maps one name to a series",
-        };
-      }
-    }
-  }
-  for (const [model, { family }] of Object.entries(models)) {
-    const served = channels.some(
-      (channel) => channel.family === family && serves(channel.modelMapping, model),
-    );
-    if (!served) yield { path: formatPath(["models", model]), message: "is served by no channel" };
-  }
-}
-
-/** Whether a mapping can serve a name. A series is served if any of its names can be. */
-function serves(mapping: Readonly<Record<string, string>> | undefined, model: string): boolean {
-  return mapping === undefined || Object.keys(mapping).some((key) => overlaps(key, model));
-}
-
-function* checkPrices(
-  options: LoadedOptions,
-  families: ReadonlyMap<string, Family>,
-): Iterable<OptionsProblem> {
-  const { billing, models } = options;
-  if (billing === undefined) return;
-  const details = createSeriesMap(billing.model_details);
-  for (const model of Object.keys(models)) {
-    // The names of a series get their prices during a call, because some may have their own prices.
-    if (!isSeries(model) && details.find(model) === undefined) {
-      const path = formatPath(["billing", "model_details", model]);
-      yield { path, message: "is missing: the model has no price" };
-    }
-  }
-  for (const price of Object.keys(billing.model_details)) {
-    if (Object.keys(models).some((model) => overlaps(price, model))) continue;
-    // A price under a misspelled name is worse than no price: its model would be charged by the price of a series.
-    const path = formatPath(["billing", "model_details", price]);
-    yield {
-      path,
-      message: "is a price without a model: no key of models has this name or belongs to this series",
-    };
-  }
-  yield* checkPricesOfFamilies(billing, options, families);
-}
-
-/** A price that a family cannot serve. */
-interface FamilyRule {
-  /** The option within the price, if it is not the price as a whole. */
-  readonly option?: string;
-  readonly isUsed: (details: ModelDetails) => boolean;
-  readonly isServed: (family: Family, dialect: Dialect) => boolean;
-  /** @param service the name of the family, or of the dialect of one of its channels */
-  readonly describe: (model: string, service: string) => string;
-}
-
-const FAMILY_RULES: readonly FamilyRule[] = [
-  {
-    // Where no tokens are reported, a price by tokens would charge nothing for any image.
-    isUsed: ({ pricing_mode }) => pricing_mode === "per-token",
-    isServed: (_family, { reportsTokens }) => reportsTokens,
-    describe: (model, service) => `must be per-request: it prices ${model}, and ${service} reports no tokens`,
-  },
-  {
-    option: "image_prices",
-    isUsed: (details) =>
-      isPerImage(details) && details.image_prices.some(({ quality }) => quality !== undefined),
-    // Each image would have the highest price of all qualities.
-    isServed: ({ readsQuality = false }) => readsQuality,
-    describe: (model, service) =>
-      `must not depend on quality: it prices ${model}, and ${service} does not know the quality of an image`,
-  },
-];
-
-function* checkPricesOfFamilies(
-  { model_details }: PriceTables,
-  { models, channels }: LoadedOptions,
-  families: ReadonlyMap<string, Family>,
-): Iterable<OptionsProblem> {
-  const prices = Object.keys(model_details);
-  const modelKeys = Object.keys(models);
-  /** The models of a price, without those for which a narrower key wins. */
-  const modelsOf = (price: string): readonly string[] =>
-    modelKeys.filter(
-      (key) =>
-        overlaps(price, key) &&
-        !prices.some((other) => isBetween(other, price, key)) &&
-        !modelKeys.some((other) => isBetween(other, key, price)),
-    );
-  for (const [price, details] of Object.entries(model_details)) {
-    for (const { option, isUsed, isServed, describe } of FAMILY_RULES) {
-      if (!isUsed(details)) continue;
-      /** The service of a model that this price does not fit. */
-      const findService = (key: string): string | undefined => {
-        const family = families.get(models[key]?.family ?? "");
-        if (family === undefined) return undefined;
-        const serving = channels.filter(
-          (channel) => channel.family === family.name && serves(channel.modelMapping, key),
-        );
-        const wrong = serving.find(({ dialect }) => !isServed(family, findDialect(family, dialect)));
-        return wrong && (wrong.dialect ?? family.name);
-      };
-      const [model, service] =
-        modelsOf(price)
-          .map((key) => [key, findService(key)] as const)
-          .find(([, found]) => found !== undefined) ?? [];
-      if (model === undefined || service === undefined) continue;
-      const path = ["billing", "model_details", price, ...(option === undefined ? [] : [option])];
-      yield { path: formatPath(path), message: describe(model, service) };
-    }
-  }
-}
-
-/** Whether a key is narrower than `wide` and still covers all of `narrow`. */
-function isBetween(key: string, wide: string, narrow: string): boolean {
-  return key !== wide && covers(wide, key) && covers(key, narrow);
-}
-
-/**
- * Checks the entries of `callers` against each other and against the prices. The types of each entry were checked
- * before.
- */
-function* checkCallers({ callers = [], billing, ledger }: LoadedOptions): Iterable<OptionsProblem> {
-  yield* checkKeys(callers);
-  yield* checkAgreement(callers);
-  const groups = billing && (billing.group_ratio ?? { [DEFAULT_GROUP]: "1" });
-  for (const [index, { group = DEFAULT_GROUP, budget }] of callers.entries()) {
-    if (groups !== undefined && !Object.hasOwn(groups, group)) {
-      yield { path: `callers[${index}].group`, message: `is not a group of billing.group_ratio: ${group}` };
-    }
-    if (billing === undefined && budget !== undefined) {
-      yield { path: `callers[${index}].budget`, message: BUDGET_NEEDS_BILLING };
-    }
-    if (hasPeriod(budget) && ledger !== undefined && findBudgetStore(ledger) === undefined) {
-      yield { path: `callers[${index}].budget.period`, message: PERIOD_NEEDS_STORE };
-    }
-  }
-}
-
-const BUDGET_NEEDS_BILLING =
-  "needs billing: without prices nothing is charged, so the budget would have no effect";
-
-function* checkKeys(callers: readonly CallerOptions[]): Iterable<OptionsProblem> {
-  const hashes = new Set<string>();
-  for (const [index, { key, hash }] of callers.entries()) {
-    const own = hash?.toLowerCase() ?? hashApiKey(key ?? "");
-    if (hashes.has(own)) yield { path: `callers[${index}]`, message: "has the same key as another entry" };
-    hashes.add(own);
-  }
-}
-
-/** The fields that must be the same in entries with the same id, in a form in which equal values are equal strings. */
-const SHARED: Readonly<Record<Exclude<keyof Caller, "id" | "expiresAt">, (caller: Caller) => unknown>> = {
-  group: ({ group = DEFAULT_GROUP }) => group,
-  models: ({ models }) => models && [...new Set(models)].toSorted(),
-  client: ({ client }) => client,
-  responseFormat: ({ responseFormat }) => responseFormat,
-  streamFormat: ({ streamFormat }) => streamFormat,
-  sizes: ({ sizes }) => sizes,
-  budget: ({ budget }) => describeBudget(budget),
-  limits: ({ limits = {} }) =>
-    Object.entries(limits)
-      .filter(([, limit]) => limit !== undefined)
-      .toSorted(([a], [b]) => a.localeCompare(b)),
-};
-
-/**
- * Entries with the same id are several keys of one caller: its budget and limits are counted under the id. If one of
- * the entries had no budget, its key could spend without a limit.
- */
-function* checkAgreement(callers: readonly CallerOptions[]): Iterable<OptionsProblem> {
-  const firsts = new Map<string, number>();
-  for (const [index, entry] of callers.entries()) {
-    const first = firsts.get(entry.id) ?? index;
-    firsts.set(entry.id, first);
-    const other = callers[first] ?? entry;
-    for (const [field, read] of Object.entries(SHARED)) {
-      if (JSON.stringify(read(entry)) === JSON.stringify(read(other))) continue;
-      yield {
-        path: `callers[${index}].${field}`,
-        message: `must be the same as callers[${first}].${field}: both entries have the id ${entry.id}, and only key, hash and expiresAt may differ`,
-      };
-    }
-  }
-}
-
-/**
- * Options that had another name in an earlier version, with the advice that follows the path in the error message. In
- * the paths, `*` stands for the name of a model or the index of a list.
- */
-export const OLD_NAMES: Readonly<Record<string, string>> = {
-  apiKeys: "is now called callers",
-  callerLimits: "is now called limits",
-  maxAnswerBytes: "is now called maxUpstreamResponseBytes",
-  maxResponseBytes: "is now called maxUpstreamResponseBytes",
-  "idempotency.maxAnswerBytes": "is now called maxResponseBytes",
-  "models.*.callerLimits": "is now called limits",
-  "models.*.capabilities.maxImages": "is now called imagesPerCall",
-  "models.*.capabilities.maxLayers": "is now called layers: { max }",
-  "models.*.limits":
-    "must be an object of limits; the row of what the model can do is now called capabilities",
-  "models.*.limits.size": "is now set in capabilities: models[…].limits contains rates",
-  "models.*.limits.references": "is now set in capabilities: models[…].limits contains rates",
-  "models.*.limits.maxImages": "is now set in capabilities: models[…].limits contains rates",
-  "models.*.limits.maxLayers": "is now set in capabilities: models[…].limits contains rates",
-  "models.*.limits.maxReferencesAndImages": "is now set in capabilities: models[…].limits contains rates",
-  "channels.*.timeouts.connectMs": "is now called connectSeconds, in seconds",
-  "channels.*.timeouts.firstByteMs": "is now called firstByteSeconds, in seconds",
-  "channels.*.timeouts.idleMs": "is now called idleSeconds, in seconds",
-};
-
-/** Returns the advice for an option that is unknown or of a wrong type, if the path once had another meaning. */
-function findOldName(path: readonly PropertyKey[]): string | undefined {
-  const isWild = (at: number): boolean => at === 1 && (path[0] === "models" || path[0] === "channels");
-  const pattern = path.map((key, at) => (isWild(at) ? "*" : String(key))).join(".");
-  return Object.hasOwn(OLD_NAMES, pattern) ? OLD_NAMES[pattern] : undefined;
 }

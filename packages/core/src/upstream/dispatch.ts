@@ -1,16 +1,13 @@
-import { type Channel, createModelHealthId, isConfiguredModel, type Route } from "../channels/channel.js";
+import { type Channel, isConfiguredModel, type Route } from "../channels/channel.js";
 import type { ChannelHealth, RouteAttempt, RouteChange } from "../channels/health.js";
 import { isRefusal } from "../channels/health-record.js";
 import type { RetryBudgets } from "../channels/retry-budget.js";
 import { planRoutes, type RoutePlan } from "../channels/select.js";
-
 import { GatewayError, isGatewayError } from "../errors.js";
 import type { AttemptFailure } from "../families/failure.js";
-import type { Logger } from "../logger.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
 import type { SafeAttemptObserver, SafeCallObserver } from "../observation.js";
 import type { SecretMask } from "../redact.js";
-import type { AttemptDetail, CooldownChange, StartedAttempt } from "../telemetry.js";
 import type { AttemptRecord, ImageRequest, SentTo, Usage } from "../types.js";
 import { type Awaitable, isPromiseLike } from "../util/async.js";
 import {
@@ -25,7 +22,15 @@ import {
 import { hideContent, maskFailure, mayHaveMadeImage, maySendAgain, toUpstreamError } from "./failure.js";
 import type { KeptTask, TaskContext } from "./kept-task.js";
 import type { TaskParts } from "./provider-task.js";
-import { readRequestId } from "./read.js";
+import {
+  addHeaders,
+  codeOf,
+  logFailure,
+  logRecovery,
+  toAttemptDetail,
+  toAttemptRecord,
+  toStartedAttempt,
+} from "./report-attempt.js";
 import { sendPrepared } from "./send-prepared.js";
 import { findSkipped } from "./skipped.js";
 import type { Transport, TransportResponse } from "./transport.js";
@@ -244,7 +249,7 @@ async function runAttempt(
   const { route } = prepared;
   const beganAt = now();
   const tried = health.begin(route, isConfiguredModel(route.channel, model));
-  const observed = observer?.attemptStarted(toStartedAttempt(prepared, tried, sent));
+  const observed = observer?.attemptStarted(toStartedAttempt(prepared, tried, sent.callIndex));
   let outcome: AttemptOutcome;
   if (observed === undefined) {
     outcome = await sendPrepared(prepared, { ...parts, logger }, task);
@@ -305,56 +310,6 @@ function judge(
   return { route, durationMs, isProbe, change, response, failure, accepted };
 }
 
-/** What telemetry learns of an attempt that begins. */
-function toStartedAttempt(
-  { route: { channel, key, upstreamModel }, kept }: PreparedAttempt,
-  { isProbe }: RouteAttempt,
-  { callIndex }: DispatchRequest,
-): StartedAttempt {
-  return {
-    channel: channel.id,
-    key: key.index,
-    family: channel.family.name,
-    dialect: channel.dialectName,
-    host: new URL(channel.baseUrl).host,
-    upstreamModel,
-    isProbe,
-    call: callIndex,
-    isContinued: kept !== undefined,
-  };
-}
-
-/** Adds the headers of the telemetry to a request. They replace none, so that they cannot change what is sent. */
-function addHeaders(prepared: PreparedAttempt, { headers }: SafeAttemptObserver): PreparedAttempt {
-  const { call } = prepared;
-  if (headers === undefined || "kind" in call) return prepared;
-  return { ...prepared, call: { ...call, headers: { ...headers, ...call.headers } } };
-}
-
-/** What telemetry learns of an attempt that has a result. */
-function toAttemptDetail(
-  { route, failure, response, parsed, change }: Omit<Attempt, "durationMs" | "isProbe">,
-  health: ChannelHealth,
-): AttemptDetail {
-  return {
-    kind: failure?.kind,
-    upstreamRequestId: failure === undefined ? response && readRequestId(response) : failure.requestId,
-    isComplete: parsed !== undefined,
-    cooldown: change.hasChanged ? toCooldownChange(route, change.scope, failure && health) : undefined,
-  };
-}
-
-/** @param health `undefined` if the cooldown has ended */
-function toCooldownChange(
-  { channel, key, upstreamModel }: Route,
-  scope: RouteChange["scope"],
-  health: ChannelHealth | undefined,
-): CooldownChange {
-  const ofModel = createModelHealthId(key.healthId, upstreamModel);
-  const id = scope === "channel" ? channel.healthId : scope === "model" ? ofModel : key.healthId;
-  return { scope, until: health?.cooldownOf(id)?.until };
-}
-
 function hideModelIn(
   failure: AttemptFailure,
   { upstreamModel }: Route,
@@ -411,22 +366,6 @@ function toSentTo({ channel, upstreamModel }: Route, attempts: readonly AttemptR
   return { channel: channel.id, upstreamModel, attempts };
 }
 
-function toAttemptRecord({ route, failure, response, durationMs }: Attempt): AttemptRecord {
-  const status = failure?.status ?? response?.status;
-  return {
-    channel: route.channel.id,
-    key: route.key.index,
-    ...(status !== undefined && { status }),
-    ...(failure !== undefined && { code: codeOf(failure) }),
-    durationMs,
-  };
-}
-
-/** Returns the provider's code, or the gateway's code for a failure of this kind. */
-function codeOf(failure: AttemptFailure): string {
-  return failure.code ?? toUpstreamError(failure).code;
-}
-
 interface LastAttempt {
   readonly route: Route;
   readonly attempts: AttemptRecord[];
@@ -476,44 +415,4 @@ function toSuccess(
       },
     }),
   };
-}
-
-function logRecovery(route: Route, { scope, hasChanged }: RouteChange, logger: Logger): void {
-  if (scope === "model" && hasChanged) logger.warn(toLogFields(route), "A channel serves a model again.");
-}
-
-/** Logs failures that only the operator can fix. Mistakes of the client are not logged. */
-function logFailure(
-  route: Route,
-  failure: AttemptFailure,
-  { change, logger }: { readonly change: RouteChange; readonly logger: Logger },
-): void {
-  if (failure.kind === "content") return;
-  const isOfModel = change.scope === "model";
-  // Requests for a model that the channel does not serve keep failing, so the log has a line only when the cooldown
-  // begins or becomes longer.
-  if (isOfModel && !change.hasChanged) return;
-  const { upstreamModel, ...names } = toLogFields(route);
-  const fields = {
-    ...names,
-    ...(isOfModel && { upstreamModel }),
-    reason: failure.kind,
-    status: failure.status,
-    code: failure.code,
-    upstreamMessage: failure.message,
-    upstreamRequestId: failure.requestId,
-    ...(failure.cause !== undefined && { err: failure.cause }),
-  };
-  if (failure.kind === "credential") {
-    logger.error(fields, "A channel's key or account was refused by its provider.");
-  } else if (isOfModel) logger.warn(fields, "A channel does not serve a model at the moment.");
-  else logger.warn(fields, "A channel failed.");
-}
-
-function toLogFields({ channel, key, upstreamModel }: Route): {
-  readonly channel: string;
-  readonly key?: number;
-  readonly upstreamModel: string;
-} {
-  return { channel: channel.id, ...(channel.keys.length > 1 && { key: key.index }), upstreamModel };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { createReloadable } from "./assemble.js";
+import { createReloadable } from "./reloadable.js";
 
 /** Makings that end when the test wants, in the order in which they began. */
 function createMaker() {

@@ -1,0 +1,181 @@
+import { hashApiKey } from "./auth/api-key.js";
+import {
+  createAuthenticator,
+  type FindCaller,
+  findByHash,
+  findByOperator,
+  findInTurn,
+} from "./auth/authenticate.js";
+import { PERIOD_NEEDS_STORE } from "./auth/check-caller.js";
+import { findBudgetStore, hasPeriod } from "./billing/budget.js";
+import { DEFAULT_GROUP } from "./billing/model-details.js";
+import { createPriceList } from "./billing/pricing.js";
+import type { StoredCallerRules } from "./callers/callers.js";
+import type { StoredCallers } from "./callers/stored-callers.js";
+import { type Channel, type ChannelOptions, createChannel, secretsOf } from "./channels/channel.js";
+import type { Logger } from "./logger.js";
+import { listModels, type ModelNameSources } from "./models/list-models.js";
+import {
+  type CapabilityTable,
+  createCapabilityTable,
+  createModelResolver,
+  type ModelTables,
+  mayUseModel,
+} from "./models/resolve-model.js";
+import { describeModels, type ModelsParts } from "./models-endpoint.js";
+import { type LoadedOptions, loadOptions } from "./options/load.js";
+import type { GatewayOptions } from "./options/options.js";
+import { checkFixedOptions, checkOptions } from "./options/validate.js";
+import type { PipelineParts } from "./pipeline.js";
+import { createKeyMask, createSecretMask } from "./redact.js";
+import type { Caller } from "./types.js";
+import { createByteMask } from "./upstream/mask-bytes.js";
+import { maskTransport } from "./upstream/mask-transport.js";
+import type { Transport } from "./upstream/transport.js";
+import { isPromiseLike } from "./util/async.js";
+import { createWebhookEndpoints } from "./webhooks/endpoints.js";
+
+/**
+ * As {@link configure}, for the options of the start. If some of them take time to load, the others are checked at once.
+ *
+ * @throws GatewayOptionsError for problems of the options that are available at once
+ */
+export function configureFirst(
+  options: GatewayOptions,
+  context: ConfigurationContext,
+): Configuration | Promise<Configuration> {
+  const loaded = loadOptions(options);
+  if (!(loaded instanceof Promise)) return configure(loaded, context);
+  // If the check below throws, no one waits for the loaded options.
+  loaded.catch(() => undefined);
+  checkFixedOptions(options);
+  return loaded.then((result) => configure(result, context));
+}
+
+/** The parts that depend on options that can be reloaded. */
+export interface Configuration
+  extends Pick<
+      PipelineParts,
+      "authenticate" | "resolveModel" | "prices" | "mask" | "maskKeys" | "webhookEndpoints"
+    >,
+    Pick<ModelsParts, "listModels" | "mayUseModel"> {
+  /** In the order of the options. */
+  readonly channels: readonly Channel[];
+  readonly models: LoadedOptions["models"];
+  readonly callerRules: StoredCallerRules;
+  readonly capabilities: CapabilityTable;
+  /** The transport that masks the channels' secrets in responses. */
+  readonly maskTransport: (transport: Transport) => Transport;
+}
+
+/** What a configuration needs of the parts that stay. */
+export interface ConfigurationContext {
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly logger: Logger;
+  /** `undefined` if the ledger keeps no callers. */
+  readonly storedCallers: StoredCallers | undefined;
+}
+
+/**
+ * Checks the options, and creates the parts that depend on them.
+ *
+ * @throws GatewayOptionsError with every problem and its path
+ */
+export function configure(options: LoadedOptions, context: ConfigurationContext): Configuration {
+  const families = checkOptions(options);
+  const channels = options.channels.flatMap((channel) => {
+    const family = families.get(channel.family);
+    return family === undefined ? [] : [createChannel(channel, family)];
+  });
+  const secrets = [...new Set(channels.flatMap(secretsOf))];
+  const maskKeys = createKeyMask(secrets);
+  const masks = { maskKeys, bytes: createByteMask(secrets) };
+  const capabilities = createCapabilityTable(options.capabilities);
+  const callerRules = toCallerRules(options);
+  const resolveModel = createModelResolver({ ...toModelTables(options), capabilities }, families, channels);
+  return {
+    channels,
+    models: options.models,
+    capabilities,
+    webhookEndpoints: options.webhooks && createWebhookEndpoints(options.webhooks),
+    callerRules,
+    authenticate: createAuthenticator(createFindCaller(options, callerRules, context), context.now),
+    resolveModel,
+    listModels: once(() => describeModels(listModels({ ...toNameSources(options), channels }, resolveModel))),
+    mayUseModel: (caller, name) => mayUseModel(caller, name, options.caseInsensitiveNames ?? false),
+    prices: options.billing && createPriceList(options.billing),
+    mask: createSecretMask(secrets),
+    maskKeys,
+    maskTransport: (transport) => maskTransport(transport, masks),
+  };
+}
+
+function toCallerRules({ callers = [], billing, ledger }: LoadedOptions): StoredCallerRules {
+  return {
+    canKeepPeriods: ledger === undefined || findBudgetStore(ledger) !== undefined,
+    fixedIds: new Set(callers.map(({ id }) => id)),
+    groups: billing && new Set(Object.keys(billing.group_ratio ?? { [DEFAULT_GROUP]: "1" })),
+  };
+}
+
+/** Finds callers of the options first, then stored ones. */
+function createFindCaller(
+  { authenticate, callers = [] }: LoadedOptions,
+  { fixedIds, groups, canKeepPeriods }: StoredCallerRules,
+  { storedCallers, logger }: ConfigurationContext,
+): FindCaller {
+  const hasBilling = groups !== undefined;
+  const find = authenticate
+    ? findByOperator(authenticate, { hasBilling, canKeepPeriods })
+    : findByHash(callers);
+  if (storedCallers === undefined) return find;
+  const admit = (caller: Caller | undefined): Caller | undefined => {
+    if (caller === undefined) return undefined;
+    const { id, budget } = caller;
+    if (fixedIds.has(id)) {
+      logger.warn(
+        { caller: id },
+        "A stored caller has the id of a caller of the options, so its key is refused.",
+      );
+      return undefined;
+    }
+    if (!canKeepPeriods && hasPeriod(budget)) {
+      throw new TypeError(
+        `The stored caller ${JSON.stringify(id)} has a budget.period, which ${PERIOD_NEEDS_STORE}.`,
+      );
+    }
+    if (hasBilling || budget === undefined) return caller;
+    throw new TypeError(
+      `The stored caller ${JSON.stringify(id)} has a budget, which needs the option billing; without prices the budget would have no effect.`,
+    );
+  };
+  return findInTurn(find, (apiKey) => {
+    const found = storedCallers.find(hashApiKey(apiKey));
+    return isPromiseLike(found) ? found.then(admit) : admit(found);
+  });
+}
+
+function toModelTables({ models, billing, channels, caseInsensitiveNames }: LoadedOptions): ModelTables {
+  const mapped = caseInsensitiveNames === true ? channels.flatMap((channel) => mappedNames(channel)) : [];
+  const otherNames = [...Object.keys(billing?.model_details ?? {}), ...mapped];
+  return { models, otherNames, isCaseInsensitive: caseInsensitiveNames };
+}
+
+function toNameSources({
+  models,
+  billing,
+  capabilities = {},
+}: LoadedOptions): Omit<ModelNameSources, "channels"> {
+  return { models, priceNames: Object.keys(billing?.model_details ?? {}), rows: capabilities };
+}
+
+/** Calls the function at the first use only. */
+function once<T extends object>(compute: () => T): () => T {
+  let value: T | undefined;
+  return () => (value ??= compute());
+}
+
+function mappedNames({ modelMapping = {} }: ChannelOptions): readonly string[] {
+  return Object.keys(modelMapping);
+}

@@ -1,0 +1,60 @@
+import * as z from "zod/mini";
+import type { CallerOptions } from "../auth/authenticate.js";
+import { findBudgetProblem } from "../billing/budget.js";
+import { CLIENT_PROFILES } from "../request/client-profiles.js";
+import type { Caller } from "../types.js";
+import { parseInstant } from "../util/instant.js";
+import { type Fields, limits, name, names, preferences } from "./schema-parts.js";
+
+const CLIENT_NAMES = Object.keys(CLIENT_PROFILES);
+
+const EXPIRES_AT = "must be a Date, or a time with a zone such as 2027-01-31T00:00:00Z";
+
+const SHA256 = "must be a SHA-256 of 64 hexadecimal digits";
+
+const budget = z
+  .custom<NonNullable<CallerOptions["budget"]>>(() => true)
+  .check(({ value, issues }) => {
+    const problem = findBudgetProblem(value);
+    if (problem === undefined) return;
+    const path = problem.field === "" ? [] : [problem.field];
+    issues.push({ code: "custom", input: value, path, message: problem.rule });
+  });
+
+const callerSettings = {
+  group: z.optional(name),
+  models: z.optional(names),
+  client: z.optional(z.literal(CLIENT_NAMES, `must be one of ${CLIENT_NAMES.join(", ")}`)),
+  ...preferences,
+  expiresAt: z.optional(z.custom<string | Date>((value) => parseInstant(value) !== undefined, EXPIRES_AT)),
+  budget: z.optional(budget),
+  limits,
+} satisfies Fields<Omit<Caller, "id">>;
+
+/** The schema of a caller that is created at run time, without its id and its keys. */
+export const callerSettingsSchema = z.strictObject(callerSettings, "must be an object");
+
+/** The schema of a caller's id. */
+export const callerIdSchema = name;
+
+/** The schema of an entry of `callers`. */
+export const callerSchema = z
+  .strictObject(
+    {
+      id: name,
+      key: z.optional(
+        z
+          .string("must be a string")
+          .check(z.regex(/^[\x21-\x7e]+$/, "must be letters, digits and signs without spaces")),
+      ),
+      hash: z.optional(z.string(SHA256).check(z.regex(/^[\da-f]{64}$/i, SHA256))),
+      ...callerSettings,
+    } satisfies Fields<CallerOptions>,
+    "must be an object with id and key or hash",
+  )
+  .check(
+    z.refine(
+      (value) => (value.key === undefined) !== (value.hash === undefined),
+      "needs either key or hash; is the environment variable set?",
+    ),
+  );
