@@ -43,7 +43,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     parseRecord readDecimal RecordFilter ReleasedRecord reportFailures ResultStore SettledRecord StoredCaller StoredImage StoredKey StoredResponse StoreImage
     SweepOptions TakeKeptOptions TakenRecords TakenTask TakeOptions Task TaskChange TaskEnd TaskLedger TaskPage TaskRepeat TaskStatus
     TaskStore TaskSubmission TaskSweep TaskSweepOptions toInstant toReleasedRecord TotalsKey toUnresolvedRecord
-    countRecord createCounts createUsageHistory DURATION_LIMITS GrowingCounts HistoryLedger HistoryStore PageCursor PageQuery
+    countRecord createCounts createUsageHistory DURATION_LIMITS findDuration GrowingCounts HistoryLedger HistoryStore PageCursor PageQuery
     readFacts SeriesKey showCounts SummedUsage SumQuery TimeSpan UsageCounts UsageFacts UsageHistory UsageOutcome
     UnresolvedRecord Usage UsageRecord UsageReports UsageTotal WebhookAttempt WebhookEndpointName WebhookFilter WebhookMessage WebhookStore WebhookTakeOptions WindowLimit WindowState`,
   "./billing/index.ts": `

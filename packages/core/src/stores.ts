@@ -119,6 +119,7 @@ export {
   countRecord,
   createCounts,
   DURATION_LIMITS,
+  findDuration,
   type GrowingCounts,
   readFacts,
   showCounts,

@@ -1,8 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { BudgetLedger, CallerLedger, TaskLedger } from "@calotype/core/stores";
+import type { BudgetLedger, CallerLedger, HistoryLedger, TaskLedger } from "@calotype/core/stores";
 import { createBudgets } from "./budgets.js";
 import { createCallers } from "./callers.js";
+import { createOldCounter } from "./count-old.js";
 import { createDatabase } from "./database.js";
+import { createHistory } from "./history.js";
 import { createKeptHolds } from "./kept-holds.js";
 import { migrate } from "./migrate.js";
 import { createNotifications } from "./notifications.js";
@@ -46,7 +48,7 @@ export interface PostgresLedgerOptions {
 }
 
 /** A ledger on PostgreSQL, with its tasks and callers. */
-export interface PostgresLedger extends TaskLedger, CallerLedger, BudgetLedger {
+export interface PostgresLedger extends TaskLedger, CallerLedger, BudgetLedger, HistoryLedger {
   /**
    * Resolves when PostgreSQL can be reached and the tables exist. Rejects with the reason otherwise. Every other
    * method does the same first; call this one at startup to notice problems early.
@@ -88,7 +90,11 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
   const outbox = createOutbox(database, { schema, now });
   const reports = createReports(database, schema);
 
-  const open = once(() => migrate(database, { schema: name, mayChange }));
+  const oldRecords = createOldCounter(database, schema);
+  const open = once(async () => {
+    await migrate(database, { schema: name, mayChange });
+    await oldRecords.start();
+  });
   let opening: Promise<void> | undefined;
   let closing: Promise<void> | undefined;
   const ready = async (): Promise<void> => {
@@ -105,6 +111,7 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
     ownerId: owner.id,
     timeoutMs,
   });
+  const history = createHistory(database, { schema, ready, countOld: async () => await oldRecords.run() });
   const keptHolds = createKeptHolds({ database, schema, owner, ready });
   const tasks = createTasks({ database, schema, owner, periods, notifications, ready, timeoutMs });
   const callers = createCallers(database, { schema, owner, notifications, ready });
@@ -114,12 +121,13 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
   });
   const shutDown = async (): Promise<void> => {
     stopRenewing();
+    oldRecords.stop();
     try {
       const [opened] = await Promise.allSettled([opening]);
       if (opening === undefined || opened.status === "rejected") return;
       // Calls that waited for the tables must enter the queues first.
       await nextTurn();
-      await Promise.all([writes.settled(), tasks.settled()]);
+      await Promise.all([writes.settled(), tasks.settled(), oldRecords.settled()]);
       await owner.leave();
     } finally {
       await notifications.close();
@@ -132,6 +140,7 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
     tasks: tasks.store,
     callers,
     budgets,
+    history,
     hold: writes.hold,
     settle: writes.settle,
     release: writes.release,

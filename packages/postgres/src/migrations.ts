@@ -1,5 +1,6 @@
 import { BUDGET_PERIODS } from "./sql/budget-periods.js";
 import { CALLERS } from "./sql/callers.js";
+import { HOURLY_TOTALS } from "./sql/hourly-totals.js";
 import { KEPT_HOLDS } from "./sql/kept-holds.js";
 import { SENT_TASKS } from "./sql/sent-tasks.js";
 import { TASK_ENDS } from "./sql/task-ends.js";
@@ -533,6 +534,7 @@ export const MIGRATIONS: readonly string[] = [
   KEPT_HOLDS,
   CALLERS,
   BUDGET_PERIODS,
+  HOURLY_TOTALS,
 ];
 
 /**

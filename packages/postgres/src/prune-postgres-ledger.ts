@@ -1,5 +1,7 @@
 import { toInstant } from "@calotype/core/stores";
+import { createOldCounter } from "./count-old.js";
 import { createDatabase, type SqlQuery } from "./database.js";
+import { migrate } from "./migrate.js";
 import { guardPool, type PostgresPool } from "./pool.js";
 import { quoteSchema } from "./schema-name.js";
 
@@ -25,10 +27,12 @@ const BATCH = 5000;
 const TIMEOUT_MS = 120_000;
 
 /**
- * Removes old records and returns their number. Balances do not change, so budgets still count the removed charges.
+ * Removes old records and returns their number. Balances do not change, so budgets still count the removed charges. Totals of
+ * hours do not change either, see `gateway.usage.series`.
  * Keep the records of the last days: if a request is settled late and its record was removed, it is charged twice.
  *
- * @throws RangeError if `before` is not an ISO 8601 time with a zone. Then nothing is removed.
+ * @throws RangeError if `before` is not an ISO 8601 time with a zone, and Error if the tables are those of an older version.
+ * Then nothing is removed.
  * @example
  * ```ts
  * import { prunePostgresLedger } from "@calotype/postgres";
@@ -44,6 +48,9 @@ export async function prunePostgresLedger(options: PruneOptions): Promise<number
   const database = createDatabase(pool, TIMEOUT_MS);
   const unguard = guardPool(pool);
   try {
+    // Totals of records that are not counted would be lost with them.
+    await migrate(database, { schema: name, mayChange: false });
+    await createOldCounter(database, quoteSchema(name)).run();
     let removed = 0;
     for (;;) {
       const rows = await database.run(query);
@@ -59,7 +66,7 @@ function toPruneQuery(schema: string, instant: number, undelivered: boolean): Sq
   const spared = undelivered ? "" : `AND NOT EXISTS (SELECT FROM ${schema}.outbox o WHERE o.id = r.id)`;
   return {
     sql: `WITH old AS (
-        SELECT r.id FROM ${schema}.records r WHERE r.time < to_timestamp($1::float8 / 1000) ${spared}
+        SELECT r.id FROM ${schema}.records r WHERE r.time < to_timestamp($1::float8 / 1000) AND r.outcome IS NOT NULL ${spared}
           ORDER BY r.time LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
       ), forgotten AS (
         DELETE FROM ${schema}.outbox o USING old WHERE o.id = old.id

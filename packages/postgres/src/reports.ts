@@ -10,7 +10,7 @@ import { type Database, readNumber, readText, type SqlQuery } from "./database.j
 
 const PAGE_SIZE = 500;
 /** The time limit of totals, which read every record that they count. */
-const TOTALS_TIMEOUT_MS = 300_000;
+export const TOTALS_TIMEOUT_MS = 300_000;
 
 /** Creates the reports of a schema. */
 export function createReports(database: Database, schema: string): UsageReports {
@@ -85,6 +85,7 @@ export function toPageQuery(schema: string, { filter, size, cursor }: Page): Sql
 /** A string of a record may have an escaped NUL, of which PostgreSQL can make no text. */
 const JSON_RECORD = String.raw`replace(record::text, '\u0000', '\ufffd')::json`;
 
+/** The keys of totals in SQL. */
 const KEYS: Readonly<Record<string, string>> = {
   caller: "caller",
   model: "model",
@@ -97,8 +98,7 @@ const KEYS: Readonly<Record<string, string>> = {
 /** The statement of totals, with one row per key. */
 export function toTotalsQuery(schema: string, by: TotalsKey, filter: RecordFilter): SqlQuery {
   const { conditions, values } = toConditions(filter);
-  const tag = readTagKey(by);
-  const key = tag === undefined ? KEYS[by] : toTag(values.push(tag));
+  const key = toKey(by, values);
   return {
     sql: `SELECT ${key} AS key, count(*) AS requests, sum(images) AS images,
       trim_scale(coalesce(sum(charge), 0)) AS charge, count(*) FILTER (WHERE state = 'unresolved') AS unresolved
@@ -107,16 +107,24 @@ export function toTotalsQuery(schema: string, by: TotalsKey, filter: RecordFilte
   };
 }
 
+/** The key of totals in SQL. Adds the values that it needs. */
+export function toKey(by: TotalsKey, values: unknown[]): string {
+  const tag = readTagKey(by);
+  return tag === undefined ? (KEYS[by] ?? "''") : toTag(values.push(tag));
+}
+
 /** The value of the tag whose key is a parameter. */
 const toTag = (parameter: number): string =>
   `coalesce(${JSON_RECORD} -> 'tags' ->> $${parameter}::text, '') COLLATE "C"`;
 
-interface Conditions {
+/** Conditions in SQL, with their values. */
+export interface Conditions {
   readonly conditions: string[];
-  readonly values: (string | number)[];
+  readonly values: unknown[];
 }
 
-function toConditions({ caller, model, channel, endUser, tag, from, to }: RecordFilter): Conditions {
+/** The conditions of a filter. */
+export function toConditions({ caller, model, channel, endUser, tag, from, to }: RecordFilter): Conditions {
   const tests: readonly [string, string | number | undefined][] = [
     ["caller = $", caller],
     ["model = $", model],
@@ -126,7 +134,7 @@ function toConditions({ caller, model, channel, endUser, tag, from, to }: Record
     ["time < $", to === undefined ? undefined : toInstant(to, "to")],
   ];
   const given = tests.flatMap(([sql, value]) => (value === undefined ? [] : [{ sql, value }]));
-  const values = given.map(({ value }) => value);
+  const values: unknown[] = given.map(({ value }) => value);
   const tagged =
     tag === undefined ? [] : [`${toTag(values.push(tag.key))} = $${values.push(tag.value)}::text`];
   return {
@@ -144,7 +152,7 @@ function toConditions({ caller, model, channel, endUser, tag, from, to }: Record
 }
 
 /** Throws a `RangeError` if one of the names cannot be sent to PostgreSQL. */
-function checkFilter({ caller, model, channel, endUser, tag }: RecordFilter): void {
+export function checkFilter({ caller, model, channel, endUser, tag }: RecordFilter): void {
   for (const [name, value] of Object.entries({
     caller,
     model,

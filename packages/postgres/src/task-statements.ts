@@ -3,6 +3,7 @@ import {
   checkTaskEnd,
   type HoldRecord,
   type NewTask,
+  readFacts,
   type SettledRecord,
   type TakenTask,
   type TakeOptions,
@@ -211,9 +212,11 @@ export function createTaskStatements(
     );
     const column = (of: (record: SettledRecord) => unknown): unknown[] =>
       records.map(({ record }) => of(record));
+    const facts = records.map(({ record }) => readFacts(record));
     return {
       sql: `SELECT e.id, e.has_message
-        FROM ${schema}.end_tasks($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) e`,
+        FROM ${schema}.end_tasks($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
+          $18) e`,
       values: [
         entries.map(({ id }) => id),
         entries.map(({ status }) => status),
@@ -230,6 +233,9 @@ export function createTaskStatements(
         records.map(({ recordText }) => recordText),
         owner.id,
         owner.now(),
+        facts.map(({ outcome }) => outcome),
+        facts.map(({ durationMs }) => durationMs),
+        facts.map(({ tokens }) => tokens),
       ],
     };
   }

@@ -35,10 +35,10 @@ await describeWithPostgres("the work of a call that is made alone", ({ url, name
     };
 
     expect(await sentBy(() => ledger.hold(holdOf({ id: "req_1" })))).toEqual(["make_holds"]);
-    expect(await sentBy(() => ledger.settle(recordOf({ id: "req_1" })))).toEqual(["settle_records"]);
+    expect(await sentBy(() => ledger.settle(recordOf({ id: "req_1" })))).toEqual(["settle_usage"]);
     const daily = { budget: "1", period: { unit: "day", timeZone: "Asia/Tokyo" } } as const;
     expect(await sentBy(() => ledger.hold(holdOf({ id: "req_3", ...daily })))).toEqual(["make_holds"]);
-    expect(await sentBy(() => ledger.settle(recordOf({ id: "req_3" })))).toEqual(["settle_records"]);
+    expect(await sentBy(() => ledger.settle(recordOf({ id: "req_3" })))).toEqual(["settle_usage"]);
     expect(await sentBy(() => ledger.hold(holdOf({ id: "req_2" })))).toEqual(["make_holds"]);
     expect(await sentBy(() => ledger.release("req_2"))).toEqual(["release"]);
   });
@@ -50,7 +50,7 @@ await describeWithPostgres("the work of a call that is made alone", ({ url, name
     const { ledger, pool, schema } = await openOnOneConnection();
     await holdAndSettle(ledger, "req_first");
     if (open > 0) await ledger.hold(holdOf({ id: "req_open" }));
-    for (const table of ["balances", "holds", "records", "outbox", "period_balances"]) {
+    for (const table of ["balances", "holds", "records", "outbox", "period_balances", "hourly_totals"]) {
       await pool.query(`ANALYZE "${schema}".${table}`);
     }
     // After some calls a session may keep its plans.
@@ -109,8 +109,15 @@ async function addMany(pool: Pool, schema: string): Promise<void> {
       SELECT 'hold_' || n, gen_random_uuid(), now() + interval '1 day', 'caller_' || n, 0, '{}' FROM ${numbers}`,
   );
   await pool.query(
-    `INSERT INTO "${schema}".records (id, state, time, caller, model, channel, images, charge, record)
-      SELECT 'record_' || n, 'settled', now(), 'caller_' || n, 'seedream', 'ark-1', 1, 0, '{}' FROM ${numbers}`,
+    `INSERT INTO "${schema}".records (id, state, time, caller, model, channel, images, charge, record, outcome)
+      SELECT 'record_' || n, 'settled', now(), 'caller_' || n, 'seedream', 'ark-1', 1, 0, '{}', 'failed' FROM ${numbers}`,
+  );
+  const { rows } = await pool.query<{ name: string }>(
+    `SELECT attname AS name FROM pg_attribute WHERE attrelid = '"${schema}".hourly_totals'::regclass AND attnum > 4`,
+  );
+  await pool.query(
+    `INSERT INTO "${schema}".hourly_totals SELECT date_trunc('hour', now()), 'me', 'model_' || n, 'ark-1'
+      ${", 0".repeat(rows.length)} FROM ${numbers}`,
   );
 }
 

@@ -5,8 +5,10 @@ import {
   type HoldResult,
   isName,
   type Ledger,
+  readFacts,
   type SettledRecord,
   toInstant,
+  type UsageFacts,
   withPeriod,
 } from "@calotype/core/stores";
 import { createBatchQueue } from "./batch-queue.js";
@@ -128,7 +130,7 @@ export function createStatements(
     },
     settle: async (records) => {
       const [row] = await database.call(() => ({
-        sql: `SELECT ${schema}.settle_records($1, $2, $3, $4, $5, $6, $7, $8, $9) AS has_alert`,
+        sql: `SELECT ${schema}.settle_usage($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS has_alert`,
         values: [
           records.map(({ id }) => id),
           records.map(({ instant }) => instant),
@@ -139,6 +141,9 @@ export function createStatements(
           records.map(({ charge }) => charge),
           records.map(({ text }) => text),
           owner.now(),
+          records.map(({ facts }) => facts.outcome),
+          records.map(({ facts }) => facts.durationMs),
+          records.map(({ facts }) => facts.tokens),
         ],
       }));
       if (readFlag(row, "has_alert")) tellAlerts();
@@ -193,6 +198,7 @@ type RecordEntry = Pick<SettledRecord, "id" | "caller" | "model" | "channel" | "
   /** Milliseconds since 1970. */
   readonly instant: number;
   readonly text: string;
+  readonly facts: UsageFacts;
 };
 
 /** The input of a release. */
@@ -214,7 +220,17 @@ function toRecordEntry(record: SettledRecord): RecordEntry {
   checkRecord(record);
   const { id, caller, model, channel, images, charge } = record;
   const instant = toInstant(record.time, "time");
-  return { id, caller, model, channel, images, charge, instant, text: writeRecord(record) };
+  return {
+    id,
+    caller,
+    model,
+    channel,
+    images,
+    charge,
+    instant,
+    text: writeRecord(record),
+    facts: readFacts(record),
+  };
 }
 
 /** The JSON of a settled record, to which the database adds the period of its hold. */

@@ -1,7 +1,15 @@
-import { type BudgetLedger, type CallerLedger, reportFailures, type TaskLedger } from "@calotype/core/stores";
+import {
+  type BudgetLedger,
+  type CallerLedger,
+  type HistoryLedger,
+  reportFailures,
+  type TaskLedger,
+} from "@calotype/core/stores";
 import { createBalances } from "./balances.js";
 import { createCallers } from "./callers.js";
+import { createHistory } from "./history.js";
 import { createHolds, createOutbox, createRecords, createSettlement } from "./holds-and-records.js";
+import { createHourlyTotals } from "./hourly-totals.js";
 import { openDatabase } from "./open-database.js";
 import { createOwner, renewRegularly } from "./owner.js";
 import { createReports } from "./reports.js";
@@ -33,7 +41,7 @@ export interface SqliteLedgerOptions {
  * A ledger in an SQLite file, which also keeps tasks and callers. `tasks.watch` and `callers.watch` tell the changes of this
  * ledger object only: look for those of other processes now and then.
  */
-export interface SqliteLedger extends TaskLedger, CallerLedger, BudgetLedger {
+export interface SqliteLedger extends TaskLedger, CallerLedger, BudgetLedger, HistoryLedger {
   /**
    * Finishes the calls made so far and closes the file; later calls reject. Holds that are still open are lost at
    * once, not only when the lease expires: the next `sweep` of any process ends them. The same applies to tasks that were
@@ -81,11 +89,15 @@ export function createSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
       return query();
     });
   const { balances, budgets } = createBalances(database, { now, read, write });
-  const records = createRecords(database);
+  const totals = createHourlyTotals(database);
+  const records = createRecords(database, totals);
   const holds = createHolds(database, { balances, owner, hasRecord: (id) => records.has(id), now });
   const settlement = createSettlement({ balances, holds, records });
   const outbox = createOutbox(database, now);
   const reports = createReports(database, read);
+  const { countOld, ...history } = createHistory(database, { totals, read, write });
+  // Not awaited. If it fails, the next report that needs it tries again and gets the error.
+  countOld().catch(() => undefined);
   const tasks = createTasks(database, { balances, settlement, owner, now, read, write });
   const callers = createCallers(database, { now, read, write });
   const stopRenewing = renewRegularly(leaseSeconds, async () => await write(() => owner.renew()));
@@ -99,6 +111,7 @@ export function createSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
     tasks,
     callers,
     budgets,
+    history,
     hold: async (hold) => await write(() => holds.open(hold)),
     settle: async (record) => await write(() => settlement.settle(record)),
     release: async (id) => await write(() => settlement.release(id)),

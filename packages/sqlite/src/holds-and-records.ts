@@ -13,6 +13,7 @@ import {
   parseHold,
   parseRecord,
   readDecimal,
+  readFacts,
   type SettledRecord,
   type StoredHold,
   type TakeKeptOptions,
@@ -24,6 +25,7 @@ import {
   withPeriod,
 } from "@calotype/core/stores";
 import type { Balances } from "./balances.js";
+import type { CountedRecord, HourlyTotals } from "./hourly-totals.js";
 import type { Owner } from "./owner.js";
 import { type Row, readNumber, readText } from "./read-column.js";
 
@@ -61,8 +63,9 @@ export function createSettlement({ balances, holds, records }: SettlementContext
     keep(record);
     return record;
   };
-  /** Removes a replaced record from the balance. */
+  /** Removes a replaced record from the balance and the totals. */
   const takeBack = (record: UsageRecord): void => {
+    records.takeBack(record);
     balances.refund(record.caller, readDecimal(record.charge), record.period);
   };
 
@@ -217,19 +220,24 @@ function readHolds(rows: readonly Row[]): LostHolds {
 export interface Records {
   has(id: string): boolean;
   find(id: string): UsageRecord | undefined;
-  /** Stores a record for delivery. It replaces a record with the same id. */
+  /** Stores a record for delivery. It replaces a record with the same id, which was taken back. */
   put(record: UsageRecord): void;
+  /** Takes a record out of the totals. */
+  takeBack(record: UsageRecord): void;
 }
 
-/** The records in the database. */
-export function createRecords(database: DatabaseSync): Records {
+/** The records in the database, and their totals. */
+export function createRecords(database: DatabaseSync, totals: HourlyTotals): Records {
   const selectId = database.prepare("SELECT 1 FROM records WHERE id = ?");
   const select = database.prepare("SELECT record FROM records WHERE id = ?");
   // A replaced record gets a new sequence, so that it is delivered as the newest.
   const replace = database.prepare(
-    `INSERT OR REPLACE INTO records (id, state, time, caller, model, channel, images, charge, period, record, leased_until)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`,
+    `INSERT OR REPLACE INTO records (id, state, time, caller, model, channel, images, charge, period, record,
+       outcome, duration_ms, tokens, leased_until)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`,
   );
+  // A record of an older version may not be counted yet.
+  const selectCounted = database.prepare("SELECT 1 FROM records WHERE id = ? AND outcome IS NOT NULL");
 
   return {
     has: (id) => selectId.get(id) !== undefined,
@@ -238,13 +246,39 @@ export function createRecords(database: DatabaseSync): Records {
       return row && parseRecord(readText(row, "record"));
     },
     put: (record) => {
-      const { id, state, caller, model, images, charge, period = null } = record;
-      const channel = state === "settled" ? record.channel : "";
-      const time = Date.parse(record.time);
-      const json = JSON.stringify(record);
-      replace.run(id, state, time, caller, model, channel, images, charge, period, json);
+      const { id, state, period = null } = record;
+      const facts = readFacts(record);
+      const { outcome, durationMs, tokens } = facts;
+      const counted = toCounted(record);
+      const { time, caller, model, channel, images, charge } = counted;
+      replace.run(
+        id,
+        state,
+        time,
+        caller,
+        model,
+        channel,
+        images,
+        charge,
+        period,
+        JSON.stringify(record),
+        outcome,
+        durationMs,
+        tokens,
+      );
+      totals.change(counted, facts, 1);
+    },
+    takeBack: (record) => {
+      if (selectCounted.get(record.id) === undefined) return;
+      totals.change(toCounted(record), readFacts(record), -1);
     },
   };
+}
+
+function toCounted(record: UsageRecord): CountedRecord {
+  const { caller, model, images, charge } = record;
+  const channel = record.state === "settled" ? record.channel : "";
+  return { time: Date.parse(record.time), caller, model, channel, images, charge };
 }
 
 /** The records that are not marked as delivered. Everything here runs inside a transaction. */

@@ -208,6 +208,34 @@ const MIGRATIONS: readonly string[] = [
   ) STRICT;
   CREATE INDEX budget_alerts_by_time ON budget_alerts (created_at);
   `,
+  `
+  -- What totals count of a record. NULL in records of older versions until they are counted.
+  ALTER TABLE records ADD COLUMN outcome TEXT;
+  ALTER TABLE records ADD COLUMN duration_ms INTEGER; -- NULL without a known outcome
+  ALTER TABLE records ADD COLUMN tokens INTEGER;
+  CREATE INDEX records_not_counted ON records (sequence) WHERE outcome IS NULL;
+  CREATE INDEX records_without_success ON records (time, id) WHERE outcome <> 'succeeded';
+
+  -- The totals of each hour in UTC, by the time of arrival. They stay when records are removed.
+  CREATE TABLE hourly_totals (
+    hour INTEGER NOT NULL, -- its beginning
+    caller TEXT NOT NULL,
+    model TEXT NOT NULL,
+    channel TEXT NOT NULL, -- '' of unresolved and released records
+    requests INTEGER NOT NULL,
+    refused INTEGER NOT NULL DEFAULT 0,
+    failed INTEGER NOT NULL DEFAULT 0,
+    unresolved INTEGER NOT NULL DEFAULT 0,
+    released INTEGER NOT NULL DEFAULT 0,
+    images INTEGER NOT NULL,
+    charge TEXT NOT NULL,
+    tokens INTEGER NOT NULL,
+    duration_ms INTEGER NOT NULL, -- of successes
+    -- How many successes took how long, see DURATION_LIMITS of @calotype/core.
+    ${Array.from({ length: 34 }, (_, at) => `duration_${at} INTEGER NOT NULL DEFAULT 0,`).join(" ")}
+    PRIMARY KEY (hour, caller, model, channel)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /** "CALO": marks our files, so that we never write into another program's database. */

@@ -112,7 +112,7 @@ const KEYS: Readonly<Record<string, string>> = {
 const TAG = "(SELECT value FROM json_each(record, '$.tags') WHERE key = ?)";
 
 /** The key of totals in SQL, with the values of its question marks. */
-function toKey(by: TotalsKey): SqlQuery {
+export function toKey(by: TotalsKey): SqlQuery {
   const tag = readTagKey(by);
   if (tag !== undefined) return { sql: `coalesce(${TAG}, '')`, values: [tag] };
   return { sql: KEYS[by] ?? "''", values: [] };
@@ -138,7 +138,8 @@ interface Condition {
   readonly values: readonly (string | number)[];
 }
 
-function toCondition({ caller, model, channel, endUser, tag, from, to }: RecordFilter): Condition {
+/** The condition of a filter. */
+export function toCondition({ caller, model, channel, endUser, tag, from, to }: RecordFilter): Condition {
   const tests: [string, string | number | undefined][] = [
     ["caller = ?", caller],
     ["model = ?", model],

@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { createBalances } from "./balances.js";
 import { createSqliteLedger, type SqliteLedger } from "./create-sqlite-ledger.js";
 import { createHolds, createRecords, createSettlement } from "./holds-and-records.js";
+import { createHourlyTotals } from "./hourly-totals.js";
 import { openDatabase } from "./open-database.js";
 import { createOwner } from "./owner.js";
 import { createTasks } from "./tasks.js";
@@ -48,7 +49,7 @@ function plansOfTasks(): (readonly [sql: string, plan: string])[] {
   });
   const owner = createOwner(database, { now, leaseMs: 1 });
   const { balances } = createBalances(database, { now, read: run, write: run });
-  const records = createRecords(database);
+  const records = createRecords(database, createHourlyTotals(database));
   const holds = createHolds(database, { balances, owner, hasRecord: () => false, now });
   const settlement = createSettlement({ balances, holds, records });
   createTasks(recording, { balances, settlement, owner, now, read: run, write: run });

@@ -153,20 +153,16 @@ export class ReferenceLedger {
     });
   }
 
-  /** The totals of each day and channel that has records. */
+  /** The totals of each channel that has records. */
   usage(): object[] {
     const records = this.records();
-    const groups = new Set(records.map((record) => `${keyOf(record, "day")}${keyOf(record, "channel")}`));
-    return [...groups].toSorted().map((group) => {
-      const [day, key] = [group.slice(0, 10), group.slice(10)];
-      const found = records.filter(
-        (record) => keyOf(record, "day") === day && keyOf(record, "channel") === key,
-      );
+    const keys = new Set(records.map((record) => keyOf(record, "channel")));
+    return [...keys].toSorted().map((key) => {
+      const found = records.filter((record) => keyOf(record, "channel") === key);
       const settled = found.filter((record) => record.state === "settled");
       const times = settled.filter(({ status }) => status === 200).map(({ durationMs }) => durationMs);
       const total = times.reduce((sumOfTimes, time) => sumOfTimes + time, 0);
       return {
-        day,
         key,
         requests: found.length,
         succeeded: times.length,

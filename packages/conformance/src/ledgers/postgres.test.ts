@@ -36,6 +36,7 @@ await describeWithService(POSTGRES, (url) => {
     isDurable: true,
     isShared: true,
     canContinue: true,
+    keepsTotals: true,
     randomRuns: 20,
   });
   describeTasks("in PostgreSQL", openSchema, {

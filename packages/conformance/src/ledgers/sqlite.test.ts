@@ -42,6 +42,7 @@ describeLedger("in a file of SQLite", openFile, {
   isDurable: true,
   isShared: true,
   canContinue: true,
+  keepsTotals: true,
   randomRuns: isFull() ? 40 : 15,
 });
 describeTasks("in a file of SQLite", openFile, {
@@ -50,7 +51,11 @@ describeTasks("in a file of SQLite", openFile, {
   canContinue: true,
   randomRuns: isFull() ? 30 : 10,
 });
-describeLedger("in SQLite's memory", openMemory, { canContinue: true, randomRuns: isFull() ? 120 : 60 });
+describeLedger("in SQLite's memory", openMemory, {
+  canContinue: true,
+  keepsTotals: true,
+  randomRuns: isFull() ? 120 : 60,
+});
 describeTasks("in SQLite's memory", openMemory, { canContinue: true, randomRuns: 60 });
 describeCallers("in a file of SQLite", openFile, { isDurable: true, isShared: true });
 describeCallers("in SQLite's memory", openMemory);

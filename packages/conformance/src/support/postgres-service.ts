@@ -28,6 +28,7 @@ const TABLES = [
   "caller_audit",
   "period_balances",
   "budget_alerts",
+  "hourly_totals",
 ];
 
 /** Names a schema that the first ledger creates. It is removed after the tests of the calling `describe`. */

@@ -124,7 +124,7 @@ export function toSums({ durationMs, durations, charge, ...counts }: GrowingCoun
 }
 
 /** The index of the count of a duration. */
-function findDuration(durationMs: number): number {
+export function findDuration(durationMs: number): number {
   const at = DURATION_LIMITS.findIndex((limit) => limit > durationMs);
   return at < 0 ? DURATION_LIMITS.length : at;
 }

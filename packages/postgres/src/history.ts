@@ -1,0 +1,133 @@
+import {
+  createUsageHistory,
+  isName,
+  type PageQuery,
+  parseRecord,
+  type SummedUsage,
+  type SumQuery,
+  toInstant,
+  type UsageHistory,
+} from "@calotype/core/stores";
+import { type Database, type Row, readNumber, readText, type SqlQuery } from "./database.js";
+import { checkFilter, TOTALS_TIMEOUT_MS, toConditions, toKey } from "./reports.js";
+import { DURATION_COLUMNS, SUM_COLUMNS, SUMS } from "./sql/hourly-totals.js";
+
+/** What history needs besides the database. */
+export interface HistoryContext {
+  readonly schema: string;
+  /** Resolves when the tables can be used. */
+  readonly ready: () => Promise<void>;
+  /** Counts the records of older versions. */
+  readonly countOld: () => Promise<void>;
+}
+
+/** Creates the history of a schema. */
+export function createHistory(database: Database, { schema, ready, countOld }: HistoryContext): UsageHistory {
+  return createUsageHistory({
+    sum: async (query) => {
+      checkFilter(query.filter);
+      await ready();
+      await countOld();
+      const rows = await database.run(toSumQuery(schema, query), TOTALS_TIMEOUT_MS);
+      return rows.map(readSums);
+    },
+    page: async (query) => {
+      checkFilter(query.filter);
+      await ready();
+      if (query.outcomes !== undefined || query.sort === "duration") await countOld();
+      const rows = await database.run(toPageQuery(schema, query), TOTALS_TIMEOUT_MS);
+      return rows.map((row) => parseRecord(readText(row, "record")));
+    },
+    find: async (id) => {
+      // Other strings cannot be sent to PostgreSQL.
+      if (!isName(id)) return undefined;
+      await ready();
+      const sql = `SELECT record::text AS record FROM ${schema}.records WHERE id = $1`;
+      const [row] = await database.run({ sql, values: [id] });
+      return row && parseRecord(readText(row, "record"));
+    },
+  });
+}
+
+/** The statement of sums, with one row per span and key. Each span is searched by its time. */
+export function toSumQuery(schema: string, { source, spans, by, filter }: SumQuery): SqlQuery {
+  const { conditions, values } = toConditions(filter);
+  const key = by === undefined ? "''" : toKey(by, values);
+  const from = values.push(spans.map((span) => span.from));
+  const to = values.push(spans.map((span) => span.to));
+  const [table, time] = source === "hours" ? ["hourly_totals", "hour"] : ["records", "time"];
+  const sums = SUM_COLUMNS.map((name, at) => {
+    const sum = source === "hours" ? `sum(${name})` : SUMS[at];
+    return `${name === "charge" ? `trim_scale(${sum})` : sum} AS ${name}`;
+  });
+  const rows = source === "hours" ? `${schema}.${table}` : `(SELECT *, 1 AS sign FROM ${schema}.${table})`;
+  return {
+    sql: `SELECT s.span - 1 AS span, u.* FROM unnest($${from}::float8[], $${to}::float8[])
+        WITH ORDINALITY AS s (from_ms, to_ms, span)
+      CROSS JOIN LATERAL (
+        SELECT ${key} AS key, ${sums.join(", ")} FROM ${rows} c
+          WHERE c.${time} >= to_timestamp(s.from_ms / 1000) AND c.${time} < to_timestamp(s.to_ms / 1000)
+            AND ${conditions.join(" AND ")}
+          GROUP BY 1
+      ) u WHERE u.requests <> 0`,
+    values,
+  };
+}
+
+function readSums(row: Row): SummedUsage {
+  const read = (column: string): number => readNumber(row, column);
+  return {
+    span: read("span"),
+    key: readText(row, "key"),
+    requests: read("requests"),
+    refused: read("refused"),
+    failed: read("failed"),
+    unresolved: read("unresolved"),
+    released: read("released"),
+    images: read("images"),
+    tokens: read("tokens"),
+    durationMs: read("duration_ms"),
+    durations: DURATION_COLUMNS.map(read),
+    charge: readText(row, "charge"),
+  };
+}
+
+const SORTS: Readonly<Record<"charge" | "duration", string>> = {
+  charge: "coalesce(charge, 0)",
+  duration: "coalesce(duration_ms, 0)",
+};
+
+/** The statement of a page of records. */
+export function toPageQuery(
+  schema: string,
+  { filter, outcomes, sort, isDescending, limit, after }: PageQuery,
+): SqlQuery {
+  const { from, to, ...others } = filter;
+  const { conditions, values } = toConditions(others);
+  const toTime = (ms: number): string => `to_timestamp($${values.push(ms)}::float8 / 1000)`;
+  const [sign, order] = isDescending ? ["<", "DESC"] : [">", "ASC"];
+  const value = sort === "time" ? undefined : SORTS[sort];
+  if (from !== undefined) conditions.push(`time >= ${toTime(toInstant(from, "from"))}`);
+  if (to !== undefined) conditions.push(`time < ${toTime(toInstant(to, "to"))}`);
+  if (after !== undefined) {
+    const place = `${toTime(after.time)}, $${values.push(after.id)}`;
+    conditions.push(
+      value === undefined
+        ? `(time, id) ${sign} (${place})`
+        : `(${value}, time, id) ${sign} ($${values.push(after.value)}::numeric, ${place})`,
+    );
+  }
+  if (outcomes !== undefined) {
+    conditions.push(
+      outcomes.length === 0 ? "FALSE" : `outcome IN (${outcomes.map((one) => `'${one}'`).join(", ")})`,
+    );
+    // For the index of records without success.
+    if (!outcomes.includes("succeeded")) conditions.push("outcome <> 'succeeded'");
+  }
+  const sorted = value === undefined ? "" : `${value} ${order}, `;
+  return {
+    sql: `SELECT record::text AS record FROM ${schema}.records WHERE ${conditions.join(" AND ")}
+      ORDER BY ${sorted}time ${order}, id ${order} LIMIT ${limit}`,
+    values,
+  };
+}
