@@ -53,7 +53,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     ItemizedDerivation LostPolicy MadeImage MemoryLedgerOptions ModelDetails Operation PerImageDetails
     PerRequestDerivation PerRequestDetails PerTokenDerivation PerTokenDetails PriceTables PriceTier
     RecordFilter ReleasedRecord RequestBounds RoundingLine SettledRecord TokenKind TotalsKey
-    GatewayUsage HistoryLedger RecordPage RecordQuery SeriesKey SeriesQuery UsageHistory UsageLine UsageOutcome UsageSeries
+    RepricedSums RepricedUsage repriceRecords GatewayUsage HistoryLedger RecordPage RecordQuery SeriesKey SeriesQuery UsageHistory UsageLine UsageOutcome UsageSeries
     UsageSums UnresolvedRecord Usage UsageRecord UsageReports UsageTotal`,
   "./families/index.ts": `
     applyImageCount BackgroundRules Capabilities Base64Image checkSize countUpstreamCalls Dialect FailedResponse FieldTypes FormPart ProviderTask ReportedFailure Submission TaskProtocol TaskState UpstreamBody createUploadedImage failureKindOfStatus FailureReason

@@ -50,7 +50,7 @@ export function createHistory(database: Database, { schema, ready, countOld }: H
 }
 
 /** The statement of sums, with one row per span and key. Each span is searched by its time. */
-export function toSumQuery(schema: string, { source, spans, by, filter }: SumQuery): SqlQuery {
+function toSumQuery(schema: string, { source, spans, by, filter }: SumQuery): SqlQuery {
   const { conditions, values } = toConditions(filter);
   const key = by === undefined ? "''" : toKey(by, values);
   const from = values.push(spans.map((span) => span.from));
@@ -98,7 +98,7 @@ const SORTS: Readonly<Record<"charge" | "duration", string>> = {
 };
 
 /** The statement of a page of records. */
-export function toPageQuery(
+function toPageQuery(
   schema: string,
   { filter, outcomes, sort, isDescending, limit, after }: PageQuery,
 ): SqlQuery {

@@ -42,6 +42,7 @@ export type {
   UsageRecord,
 } from "./records.js";
 export { exportRecords } from "./reports.js";
+export { type RepricedSums, type RepricedUsage, repriceRecords } from "./reprice.js";
 export type {
   GatewayUsage,
   HistoryLedger,

@@ -1,0 +1,125 @@
+import { expect, it } from "vitest";
+import type { ModelDetails } from "./model-details.js";
+import { calculateCharge } from "./pricing.js";
+import type { SettledRecord, UsageRecord } from "./records.js";
+import { repriceRecords } from "./reprice.js";
+
+const FACTS = {
+  time: "2026-01-31T12:00:00.000Z",
+  caller: "me",
+  group: "default",
+  operation: "generate",
+} as const;
+
+/** The record of a request with this price. */
+function recordOf(
+  rest: Partial<SettledRecord>,
+  details?: ModelDetails,
+  images?: { size?: string }[],
+): SettledRecord {
+  const made = { state: "settled", ...FACTS, id: "a", model: "m", channel: "c", upstreamModel: "u" } as const;
+  const charge = details && calculateCharge({ details, usage: rest.usage, images });
+  return {
+    ...made,
+    status: 200,
+    images: 1,
+    durationMs: 1,
+    charge: charge?.amount ?? null,
+    ...(charge && { derivation: charge.derivation }),
+    ...rest,
+  };
+}
+
+const flat = (model_price: string): ModelDetails => ({ pricing_mode: "per-request", model_price });
+const tiered: ModelDetails = {
+  pricing_mode: "per-request",
+  image_prices: [{ up_to_pixels: 1_048_576, price: "0.02" }, { price: "0.05" }],
+};
+const byToken: ModelDetails = { pricing_mode: "per-token", output_token_price: "10" };
+const withReferences: ModelDetails = {
+  pricing_mode: "per-request",
+  image_prices: [{ price: "0.02" }],
+  reference_image_price: "0.003",
+};
+const two = { usage: { generated_images: 2 }, images: 2 };
+const tokens = { usage: { generated_images: 1, output_tokens: 16_384, total_tokens: 16_384 } };
+
+it.each<[string, UsageRecord, ModelDetails, string, number]>([
+  ["a flat price", recordOf(two, flat("0.04")), flat("0.03"), "0.06", 0],
+  ["a flat price, without billing before", recordOf(two), flat("0.03"), "0.06", 0],
+  ["tokens", recordOf(tokens, flat("0.04")), byToken, "0.16384", 0],
+  ["tokens that were not reported", recordOf(two, flat("0.04")), byToken, "0", 1],
+  ["the count of tokens as images", recordOf(tokens, byToken), flat("0.03"), "0.03", 0],
+  [
+    "sizes that the charge has",
+    recordOf(two, tiered, [{ size: "1024x1024" }, { size: "2048x2048" }]),
+    { ...tiered, image_prices: [{ up_to_pixels: 1_048_576, price: "0.1" }, { price: "1" }] },
+    "1.1",
+    0,
+  ],
+  ["sizes that are not known", recordOf(two, flat("0.04")), tiered, "0.1", 1],
+  ["references that are not known", recordOf(two, flat("0.04")), withReferences, "0.04", 1],
+  [
+    "references that the provider reported",
+    recordOf({ ...two, usage: { generated_images: 2, input_images: 3 } }, flat("0.04")),
+    withReferences,
+    "0.049",
+    0,
+  ],
+  ["a failure", recordOf({ images: 0, charge: "0", status: 502 }), flat("0.03"), "0", 0],
+])("a request is repriced by %s", async (_title, record, details, newCharge, estimated) => {
+  const repriced = await repriceRecords([record], { model_details: { m: details } });
+  expect(repriced).toMatchObject({
+    requests: 1,
+    charge: record.charge ?? "0",
+    newCharge,
+    estimated,
+    kept: 0,
+  });
+});
+
+it("with the prices of the charges, nothing changes", async () => {
+  const records = [
+    recordOf(two, tiered, [{ size: "1024x1024" }, { size: "2048x2048" }]),
+    recordOf({ ...two, images: 0 }, tiered),
+    recordOf({}, tiered, [{ size: "512x512" }]),
+    recordOf({ usage: { output_tokens: 5 } }, tiered, [{}]),
+  ];
+  const { charge, newCharge } = await repriceRecords(records, { model_details: { m: tiered } });
+  expect(newCharge).toBe(charge);
+});
+
+it("requests without a price or an outcome keep their charge, and each model has its sums", async () => {
+  const lost = {
+    ...FACTS,
+    state: "unresolved",
+    id: "l",
+    model: "m",
+    images: 0,
+    charge: "0.5",
+    held: "0.5",
+  } as const;
+  const records = async function* (): AsyncGenerator<UsageRecord> {
+    yield recordOf(two, flat("0.04"));
+    yield { ...recordOf(two, flat("0.04")), model: "other" };
+    yield { ...recordOf(two, flat("0.04")), group: "vip" };
+    yield lost;
+  };
+  const repriced = await repriceRecords(records(), { model_details: { m: flat("0.01") } });
+  expect(repriced).toEqual({
+    requests: 4,
+    charge: "0.74",
+    newCharge: "0.68",
+    estimated: 0,
+    kept: 3,
+    models: [
+      { model: "m", requests: 3, charge: "0.66", newCharge: "0.6", estimated: 0, kept: 2 },
+      { model: "other", requests: 1, charge: "0.08", newCharge: "0.08", estimated: 0, kept: 1 },
+    ],
+  });
+});
+
+it("a price that is not usable is an error", async () => {
+  const prices = { model_details: { m: flat("free") } };
+  await expect(repriceRecords([recordOf(two)], prices)).rejects.toThrow(RangeError);
+});

@@ -1,0 +1,176 @@
+import { GatewayError } from "../errors.js";
+import type { MadeImage, Usage } from "../types.js";
+import { addDecimals, type Decimal, formatDecimal, readDecimal, ZERO } from "../util/decimal.js";
+import type { ChargeDerivation, ChargeLine, ChargeReport } from "./charge.js";
+import { isPerImage, type ModelDetails, type PerImageDetails, type PriceTables } from "./model-details.js";
+import { createPriceList, type PriceList } from "./pricing.js";
+import type { SettledRecord, UsageRecord } from "./records.js";
+import { compareStrings } from "./reports.js";
+import { keepCounts } from "./usage.js";
+
+/** What requests were charged, and what they would have been charged. Amounts are decimal strings. */
+export interface RepricedSums {
+  readonly requests: number;
+  /** The charges of the records. */
+  readonly charge: string;
+  /** The charges under the other prices. A request that is not repriced keeps its charge here. */
+  readonly newCharge: string;
+  /**
+   * How many new charges are estimates: the new price depends on the size, the quality, reference images or tokens, and the
+   * record does not say them for each image. Unknown sizes have the highest price; unknown tokens and references cost nothing.
+   */
+  readonly estimated: number;
+  /** How many requests were not repriced: their outcome is unknown, or the other prices do not name their model or group. */
+  readonly kept: number;
+}
+
+/** The sums of all requests, and of each model in the order of its name. */
+export interface RepricedUsage extends RepricedSums {
+  readonly models: readonly (RepricedSums & { readonly model: string })[];
+}
+
+/**
+ * Computes what recorded usage would have cost under other prices, from the records alone: what the providers reported, and
+ * the images in the lines of the charges. Nothing is written.
+ *
+ * @param records for example `gateway.usage.records({ from, to })`
+ * @param prices the other prices; the same tables as the option `billing`
+ * @throws RangeError when a price or a ratio is not usable
+ * @example
+ * ```ts
+ * import { createMemoryLedger, repriceRecords } from "@calotype/core/billing";
+ *
+ * const ledger = createMemoryLedger();
+ * const yesterday = { from: "2026-05-04T00:00:00Z", to: "2026-05-05T00:00:00Z" };
+ * const { charge, newCharge, estimated } = await repriceRecords(ledger.records(yesterday), {
+ *   model_details: { "seedream-4-5-251128": { pricing_mode: "per-request", model_price: "0.03" } },
+ * });
+ * ```
+ */
+export async function repriceRecords(
+  records: AsyncIterable<UsageRecord> | Iterable<UsageRecord>,
+  prices: PriceTables,
+): Promise<RepricedUsage> {
+  const list = createPriceList(prices);
+  const total = createSums();
+  const models = new Map<string, GrowingSums>();
+  for await (const record of records) {
+    const sums = models.get(record.model) ?? createSums();
+    models.set(record.model, sums);
+    const change = reprice(record, list);
+    for (const to of [total, sums]) addChange(to, change);
+  }
+  return {
+    ...showSums(total),
+    models: [...models]
+      .toSorted(([one], [other]) => compareStrings(one, other))
+      .map(([model, sums]) => ({ model, ...showSums(sums) })),
+  };
+}
+
+/** One request under other prices. */
+interface Change {
+  readonly charge: Decimal;
+  readonly newCharge: Decimal;
+  readonly isEstimated: boolean;
+  readonly isKept: boolean;
+}
+
+function reprice(record: UsageRecord, list: PriceList): Change {
+  const charge = readDecimal(record.charge);
+  const kept = { charge, newCharge: charge, isEstimated: false, isKept: true };
+  if (record.state !== "settled") return kept;
+  const details = findDetails(list, record);
+  if (details === undefined) return kept;
+  const usage = keepCounts(record.usage) ?? toUsage(record.derivation);
+  // As with the first charge: nothing was made and nothing was reported.
+  if (record.images === 0 && usage === undefined && readLines(record.derivation).length === 0) {
+    return { charge, newCharge: ZERO, isEstimated: false, isKept: false };
+  }
+  const report = toReport(record, usage);
+  const { amount, derivation } = list.find(record.model, record.group).charge(report);
+  const lacksTokens = "unpriced" in derivation && (derivation.unpriced ?? false);
+  const isEstimated = lacksTokens || (isPerImage(details) && isEstimate(details, report));
+  return { charge, newCharge: readDecimal(amount), isEstimated, isKept: false };
+}
+
+function findDetails(list: PriceList, { model, group }: SettledRecord): ModelDetails | undefined {
+  try {
+    return list.findTerms(model, group).details;
+  } catch (error) {
+    // The tables do not name the model or the group.
+    if (error instanceof GatewayError) return undefined;
+    throw error;
+  }
+}
+
+/** What a charge counted, if the provider reported nothing: the whole hold was charged, or one image. */
+function toUsage(derivation: ChargeDerivation | undefined): Usage | undefined {
+  if (derivation === undefined || "lines" in derivation) return undefined;
+  if (derivation.pricing_mode === "per-request") return { generated_images: derivation.count };
+  const { output_tokens, other_tokens } = derivation;
+  return { output_tokens, total_tokens: output_tokens + other_tokens };
+}
+
+function toReport(record: SettledRecord, usage: Usage | undefined): ChargeReport {
+  const lines = readLines(record.derivation);
+  const images = lines.flatMap(({ what, count, pixels, quality }): MadeImage[] =>
+    what === "image" || what === "layer"
+      ? Array.from({ length: count }, () => ({
+          ...(pixels !== undefined && { size: toSize(pixels) }),
+          ...(quality !== undefined && { quality }),
+          ...(what === "layer" && { isLayer: true }),
+        }))
+      : [],
+  );
+  const unknown = Array.from({ length: record.images }, () => ({}));
+  const references = lines.find(({ what }) => what === "reference_image");
+  const reported = usage?.input_images ?? usage?.input_image_count;
+  return {
+    usage,
+    images: images.length > 0 ? images : unknown,
+    request: { referenceImages: references?.count ?? reported },
+  };
+}
+
+/** Whether a price by dimension needs what a report does not say. */
+function isEstimate(details: PerImageDetails, { images = [], request }: ChargeReport): boolean {
+  const { image_prices, layer_price, reference_image_price, free_reference_images } = details;
+  const hasTiers = image_prices.length > 1 || Array.isArray(layer_price);
+  const hasQualities = image_prices.some(({ quality }) => quality !== undefined);
+  return (
+    (hasTiers && images.some(({ size }) => size === undefined)) ||
+    (hasQualities && images.some(({ quality }) => quality === undefined)) ||
+    // The line of a charge has only the references that were not free, those of each call.
+    (reference_image_price !== undefined &&
+      (request?.referenceImages === undefined || free_reference_images !== undefined))
+  );
+}
+
+/** A size with this number of pixels. A line of a charge has only their number. */
+function toSize(pixels: number): string {
+  let side = Math.floor(Math.sqrt(pixels));
+  while (side > 1 && pixels % side !== 0) side -= 1;
+  return `${pixels / side}x${side}`;
+}
+
+function readLines(derivation: ChargeDerivation | undefined): readonly ChargeLine[] {
+  if (derivation === undefined || !("lines" in derivation)) return [];
+  return derivation.lines.filter((line): line is ChargeLine => line.what !== "rounding");
+}
+
+type GrowingSums = { requests: number; charge: Decimal; newCharge: Decimal; estimated: number; kept: number };
+
+const createSums = (): GrowingSums => ({ requests: 0, charge: ZERO, newCharge: ZERO, estimated: 0, kept: 0 });
+
+function addChange(sums: GrowingSums, { charge, newCharge, isEstimated, isKept }: Change): void {
+  sums.requests += 1;
+  sums.charge = addDecimals(sums.charge, charge);
+  sums.newCharge = addDecimals(sums.newCharge, newCharge);
+  sums.estimated += Number(isEstimated);
+  sums.kept += Number(isKept);
+}
+
+function showSums({ charge, newCharge, ...counts }: GrowingSums): RepricedSums {
+  return { ...counts, charge: formatDecimal(charge), newCharge: formatDecimal(newCharge) };
+}
