@@ -137,10 +137,9 @@ export function createEditSchemas(): Readonly<Record<string, JsonSchema>> {
     EditForm: {
       type: "object",
       description:
-        "An edit as a form. All fields but the images are strings. Further fields of the model are allowed, such as `options[name]` for a member of an object.",
+        "An edit as a form, with the fields of all models. All of them but the images are strings; a member of an object may have a field of its own, such as `parameters[size]`. Further fields of the model are allowed.",
       properties: {
         model: FIELDS["model"],
-        prompt: { type: "string", ...FIELDS["prompt"] },
         image: {
           ...FILES,
           description: "The reference image. It may be repeated, and be a link or a data URL.",
@@ -148,15 +147,47 @@ export function createEditSchemas(): Readonly<Record<string, JsonSchema>> {
         "image[]": { ...FILES, description: "As `image`. `image[0]`, `image[1]` … set the order." },
         mask: { ...FILE, description: "The area to change, if the model takes one." },
         markup: { ...FILE, description: "Marks that show the change, if the model takes them." },
-        n: { type: "string", pattern: "^-?\\d+$", description: "The number of images." },
-        size: { type: "string", ...FIELDS["size"] },
-        response_format: { type: "string", enum: ["url", "b64_json"], ...FIELDS["response_format"] },
-        stream: { type: "string", enum: ["true", "false"], ...FIELDS["stream"] },
+        ...Object.fromEntries(listFormFields()),
       },
       required: ["model"],
       additionalProperties: true,
     },
   };
+}
+
+const EDIT_SCHEMAS = [
+  seedreamRequestSchema,
+  shorthandRequestSchema,
+  openaiRequestSchema,
+  geminiRequestSchema,
+];
+
+const IMAGES: ReadonlySet<string> = new Set(["image", "mask", "markup"]);
+
+/** The fields of a form that are not images: those of all families, as strings. */
+function listFormFields(): readonly (readonly [string, JsonSchema])[] {
+  const fields = EDIT_SCHEMAS.flatMap((schema) => Object.entries(toObject(convert(schema)["properties"])));
+  return fields
+    .filter(([name], at) => !IMAGES.has(name) && fields.findIndex(([other]) => other === name) === at)
+    .map(([name, schema]) => [name, toFormField(toObject(schema))]);
+}
+
+/** How a value is written in a form: `convertFormFields` reads it. */
+function toFormField({ type, enum: values, description, examples }: JsonSchema): JsonSchema {
+  const shown = { description, ...(examples !== undefined && { examples }) };
+  switch (type) {
+    case "integer":
+      return { type: "string", pattern: "^-?\\d+$", ...shown };
+    case "number":
+      return { type: "string", pattern: "^-?\\d+(?:\\.\\d+)?$", ...shown };
+    case "boolean":
+      return { type: "string", enum: ["true", "false"], ...shown };
+    case "object":
+    case "array":
+      return { type: "string", contentMediaType: "application/json", ...shown };
+    default:
+      return { type: "string", ...(values !== undefined && { enum: values }), ...shown };
+  }
 }
 
 const FILE = { type: "string", contentMediaType: "application/octet-stream" };
