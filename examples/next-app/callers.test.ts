@@ -28,7 +28,10 @@ it("the action of the page creates a caller for the operator only", async () => 
     new Request("http://localhost/v1/models", { headers: { authorization: `Bearer ${key}` } }),
   );
   expect(response.status).toBe(200);
-  expect(await getGateway().callers.find("web-shop")).toMatchObject({ budget: "5", state: "active" });
+  expect(await getGateway().callers.find("web-shop")).toMatchObject({
+    budget: { amount: "5", period: "month" },
+    state: "active",
+  });
   expect((await createCaller(toForm({ id: "web-shop" }))).error).toContain("web-shop");
   expect((await createCaller(toForm({ id: "app", budget: "much" }))).error).toContain("budget");
 });

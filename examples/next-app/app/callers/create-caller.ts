@@ -15,10 +15,10 @@ export async function createCaller(form: FormData): Promise<Created> {
   if (!operator || hashApiKey(readField(form, "operator")) !== hashApiKey(operator)) {
     return { error: "The operator's key is wrong, or CALOTYPE_OPERATOR_KEY is not set." };
   }
-  const budget = readField(form, "budget");
+  const amount = readField(form, "budget");
   try {
     const { key } = await getGateway().callers.create(
-      { id: readField(form, "id"), ...(budget !== "" && { budget }) },
+      { id: readField(form, "id"), ...(amount !== "" && { budget: { amount, period: "month" } }) },
       { by: "the page /callers" },
     );
     return { key };

@@ -21,7 +21,7 @@ export default function Page() {
           required
         />{" "}
         <input name="id" aria-label="Id" placeholder="id of the caller" required />{" "}
-        <input name="budget" aria-label="Budget" placeholder="budget, such as 50" />{" "}
+        <input name="budget" aria-label="Budget" placeholder="budget for each month, such as 50" />{" "}
         <button type="submit">Create caller</button>
       </form>
       {created?.error && <p role="alert">{created.error}</p>}
