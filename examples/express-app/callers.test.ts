@@ -154,6 +154,7 @@ describe("the Express app with CALOTYPE_LEDGER", () => {
         }
       }, PATIENCE);
       expect((await calotypeKey("list")).out).toMatch(/^web-shop +active +default +1\/month +all/m);
+      expect((await calotypeKey("usage", "--by", "period")).out).toMatch(/month UTC +\d+ +\d+ +1 +0$/m);
       expect(await calotypeKey("change", "--id", "web-shop", "--budget", "50/month")).toMatchObject({
         code: 0,
       });

@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type CallerStore, findCallerStore } from "../billing/caller-store.js";
+import type { UsageReports } from "../billing/ledger.js";
 import { isJsonObject } from "../util/json.js";
 
 /** Where the callers are, and whether the place may be created. */
@@ -17,6 +18,7 @@ export interface LedgerAddress {
 /** An open caller store. */
 export interface OpenedCallerStore {
   readonly store: CallerStore;
+  readonly usage: Pick<UsageReports, "totals">;
   readonly close: () => Promise<void>;
 }
 
@@ -67,14 +69,15 @@ async function openPostgres({ ledger: connectionString, schema }: LedgerAddress)
 const CONNECT_MS = 10_000;
 
 function toOpened(ledger: unknown, closePool = async (): Promise<void> => {}): OpenedCallerStore {
-  const store = typeof ledger === "object" && ledger !== null ? findCallerStore(ledger) : undefined;
-  if (store === undefined) {
+  const store = hasTotals(ledger) ? findCallerStore(ledger) : undefined;
+  if (!hasTotals(ledger) || store === undefined) {
     throw new LedgerError(
       "The installed ledger keeps no callers: update all packages of calotype to one version.",
     );
   }
   return {
     store,
+    usage: ledger,
     close: async () => {
       try {
         await callMethod(ledger, "close");
@@ -83,6 +86,12 @@ function toOpened(ledger: unknown, closePool = async (): Promise<void> => {}): O
       }
     },
   };
+}
+
+function hasTotals(ledger: unknown): ledger is OpenedCallerStore["usage"] {
+  return (
+    typeof ledger === "object" && ledger !== null && "totals" in ledger && typeof ledger.totals === "function"
+  );
 }
 
 /** Calls a method without parameters of an object of an imported package, which has no types here. */

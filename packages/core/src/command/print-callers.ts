@@ -1,3 +1,4 @@
+import type { TotalsKey, UsageTotal } from "../billing/ledger.js";
 import type { CallerAuditEntry, CallerInfo, CallerWithKey } from "../callers/callers.js";
 import { writeBudget } from "./budget-argument.js";
 
@@ -50,6 +51,19 @@ export function printAudit(entries: readonly CallerAuditEntry[]): string {
     fields.map(({ field, from, to }) => `${field}: ${show(from)} → ${show(to)}`).join("; ") || "-",
   ]);
   return formatTable(["TIME", "BY", "ACTION", "CALLER", "CHANGED"], rows);
+}
+
+/** What was used and charged, by the key of `--by`. */
+export function printTotals(key: TotalsKey, totals: readonly UsageTotal[]): string {
+  if (totals.length === 0) return "There are no requests.\n";
+  const rows = totals.map((total) => [
+    total.key || "-",
+    String(total.requests),
+    String(total.images),
+    total.charge,
+    String(total.unresolved),
+  ]);
+  return formatTable([key.toUpperCase(), "REQUESTS", "IMAGES", "CHARGE", "UNRESOLVED"], rows);
 }
 
 function show(value: unknown): string {

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { hashApiKey } from "../auth/api-key.js";
 import { createMemoryLedger } from "../billing/memory-ledger.js";
@@ -8,7 +9,8 @@ const SECRET = "cal-canary-51d0c2aa";
 
 /** A ledger on which commands are run in this process. */
 function open() {
-  const { callers: store } = createMemoryLedger();
+  const ledger = createMemoryLedger();
+  const { callers: store } = ledger;
   const opened: object[] = [];
   let closed = 0;
   const run = async (...words: readonly string[]) => {
@@ -22,13 +24,26 @@ function open() {
       user: "ann",
       openCallerStore: async (address) => {
         opened.push(address);
-        return { store, close: async () => void closed++ };
+        return { store, usage: ledger, close: async () => void closed++ };
       },
     });
     return { code, ...said };
   };
-  return { run, store, opened, closed: () => closed };
+  return { run, ledger, store, opened, closed: () => closed };
 }
+
+const RECORD = {
+  time: "2026-01-31T12:00:00.000Z",
+  group: "default",
+  model: "image-max",
+  operation: "generate",
+  state: "settled",
+  channel: "one",
+  upstreamModel: "qwen-image-max",
+  status: 200,
+  images: 1,
+  durationMs: 1,
+} as const;
 
 const keyIn = (out: string): string => /cal-[\dA-Za-z]{43}/.exec(out)?.[0] ?? "";
 
@@ -96,6 +111,16 @@ describe("the commands for callers", () => {
     ]);
   });
 
+  it("are those of the documentation, in its order", async () => {
+    const { run } = open();
+    const page = readFileSync(new URL("../../../../docs/callers.md", import.meta.url), "utf8");
+    const lines = [...page.matchAll(/^npx calotype-key (.+)$/gm)].map(([, words = ""]) => words.split(" "));
+    expect(new Set(lines.map(([command]) => command)).size).toBe(8);
+    for (const words of lines) {
+      expect([words, await run(...words)]).toMatchObject([words, { code: 0, err: "" }]);
+    }
+  });
+
   it("create keys with a prefix, and remove old lines about changes", async () => {
     const { run } = open();
     const created = await run("create", "--id", "shop", "--prefix", "acme-");
@@ -110,6 +135,34 @@ describe("the commands for callers", () => {
     const removed = await run("prune-audit", "--before", "2100-01-01T00:00:00Z", "--json");
     expect(JSON.parse(removed.out)).toEqual({ removed: 2 });
     expect((await run("audit")).out).toBe("There are no lines.\n");
+  });
+
+  it("sum what was used and charged, by caller, model or day", async () => {
+    const { run, ledger } = open();
+    expect((await run("usage")).out).toBe("There are no requests.\n");
+    for (const [id, caller, charge] of [
+      ["a", "shop", "0.1"],
+      ["b", "shop", "0.2"],
+      ["c", "app\n", "1"],
+    ] as const) {
+      await ledger.settle({ ...RECORD, id, caller, charge });
+    }
+    const { out } = await run("usage");
+    expect(out).toBe(
+      [
+        "CALLER    REQUESTS  IMAGES  CHARGE  UNRESOLVED",
+        String.raw`app\u{a}  1         1       1       0`,
+        "shop      2         2       0.3     0",
+        "",
+      ].join("\n"),
+    );
+    expect((await run("usage", "--by", "day", "--id", "shop")).out).toMatch(/^2026-01-31 +2 +2 +0.3 +0$/m);
+    expect((await run("usage", "--by", "tag:team")).out).toMatch(/^- +3 +3 +1.3 +0$/m);
+    const times = ["--from", "2026-01-31T13:00:00+01:00", "--to", "2026-01-31T12:00:01Z"];
+    expect(JSON.parse((await run("usage", "--id", "shop", ...times, "--json")).out)).toEqual([
+      { key: "shop", requests: 2, images: 2, charge: "0.3", unresolved: 0 },
+    ]);
+    expect((await run("usage", "--from", "2026-02-01T00:00:00Z")).out).toBe("There are no requests.\n");
   });
 
   it("print a table with one line for each caller, whatever its id is", async () => {
@@ -131,7 +184,11 @@ describe("the commands for callers", () => {
 
   it.each<[string, readonly string[], number, string]>([
     ["no id", ["create"], 2, "--id is missing"],
-    ["an unknown option", ["create", "--id", "a", "--colour", SECRET], 2, "not valid"],
+    ["an unknown option", ["create", "--id", "a", "--colour", SECRET], 2, "no option --colour"],
+    ["an unknown option with a value", ["list", `--colour=${SECRET}`], 2, "no option --colour"],
+    ["a key as an option", ["list", `--${SECRET}`], 2, "not valid"],
+    ["an unknown key of usage", ["usage", "--by", "colour"], 2, "--by must be caller"],
+    ["a time of usage without a zone", ["usage", "--from", "2026-01-01"], 2, "--from must be a time"],
     ["a key as an argument", ["create", "--id", "a", SECRET], 2, "not valid"],
     ["a prefix that no header can contain", ["create", "--id", "a", "--prefix", "a b"], 2, "prefix"],
     ["no time", ["prune-audit"], 2, "before must be a time with a zone"],

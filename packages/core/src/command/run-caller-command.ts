@@ -1,11 +1,14 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
+import type { TotalsKey } from "../billing/ledger.js";
+import { readTagKey } from "../billing/reports.js";
 import type { CallerPatch } from "../callers/caller-settings.js";
 import { type Callers, createCallers } from "../callers/callers.js";
 import { invalidRequest, isGatewayError } from "../errors.js";
 import type { Caller } from "../types.js";
+import { parseInstant } from "../util/instant.js";
 import { parseBudget } from "./budget-argument.js";
 import { type LedgerAddress, LedgerError, type OpenedCallerStore } from "./open-caller-store.js";
-import { printAudit, printCallers, printKey, printNext, toPrintable } from "./print-callers.js";
+import { printAudit, printCallers, printKey, printNext, printTotals, toPrintable } from "./print-callers.js";
 
 /** The parts of the process that the commands for callers use. */
 export interface CallerCommandHost {
@@ -29,6 +32,9 @@ export const CALLER_HELP = `Callers of a gateway with a ledger, while it runs:
   calotype-key revoke --id ID             ends all keys of the caller at once
   calotype-key audit [--id ID --limit N]  who changed what
   calotype-key prune-audit --before TIME  removes the older lines of audit
+  calotype-key usage [--by KEY --id ID --from TIME --to TIME]
+                                          requests, images and charges by caller, model, channel, day (UTC), period,
+                                          endUser, or the value of a tag (tag:team)
 
 create and rotate make keys that begin with --prefix, default cal-.
 
@@ -58,7 +64,7 @@ const FIELDS = {
   concurrent: text,
 } as const;
 
-type Command = "create" | "list" | "change" | "rotate" | "revoke" | "audit" | "prune-audit";
+type Command = "create" | "list" | "change" | "rotate" | "revoke" | "audit" | "prune-audit" | "usage";
 
 /** The options of each command. */
 const COMMANDS: Readonly<Record<Command, ParseArgsOptionsConfig>> = {
@@ -69,6 +75,7 @@ const COMMANDS: Readonly<Record<Command, ParseArgsOptionsConfig>> = {
   revoke: { ...MADE_BY, id: text },
   audit: { ...COMMON, id: text, limit: text },
   "prune-audit": { ...COMMON, before: text },
+  usage: { ...COMMON, by: text, id: text, from: text, to: text },
 };
 
 /** The words after a command, by the name of the option. */
@@ -89,8 +96,7 @@ export async function runCallerCommand(
 ): Promise<number> {
   const values = parseWords(command, words);
   if (values === undefined) {
-    // The message does not repeat the arguments, because one of them may be a key.
-    host.complain(`These arguments of ${command} are not valid.\n\n${CALLER_HELP}`);
+    host.complain(`${findProblem(command, words)}\n\n${CALLER_HELP}`);
     return 2;
   }
   let opened: OpenedCallerStore | undefined;
@@ -103,7 +109,7 @@ export async function runCallerCommand(
     const run = prepare(command, values, host);
     const schema = readString(values, "schema");
     opened = await host.openCallerStore({ ledger, schema, mayCreate: command === "create" });
-    host.write(await run(createCallers({ store: opened.store })));
+    host.write(await run(createCallers({ store: opened.store }), opened.usage));
     return 0;
   } catch (error) {
     host.complain(`${toMessage(error)}\n`);
@@ -122,6 +128,14 @@ function parseWords(command: Command, words: readonly string[]): Values | undefi
   }
 }
 
+/** The message repeats no argument that may be a key: only the name of an option, which has no digits. */
+function findProblem(command: Command, words: readonly string[]): string {
+  const names = words.map((word) => /^--([a-z]{1,20}(?:-[a-z]{1,20}){0,2})(?:=|$)/.exec(word)?.[1]);
+  const unknown = names.find((name) => name !== undefined && !Object.hasOwn(COMMANDS[command], name));
+  if (unknown !== undefined) return `The command ${command} has no option --${unknown}.`;
+  return `These arguments of ${command} are not valid.`;
+}
+
 function toMessage(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   if (isGatewayError(error) || error instanceof LedgerError) return toPrintable(message);
@@ -137,7 +151,7 @@ function prepare(
   command: Command,
   values: Values,
   { user }: Pick<CallerCommandHost, "user">,
-): (callers: Callers) => Promise<string> {
+): (callers: Callers, usage: OpenedCallerStore["usage"]) => Promise<string> {
   const isJson = values["json"] === true;
   const by = readString(values, "by") ?? user;
   const prefix = readString(values, "prefix");
@@ -160,6 +174,16 @@ function prepare(
       const before = readString(values, "before") ?? "";
       return async (callers) =>
         toOutput({ removed: await callers.pruneAudit({ before }) }, ({ removed }) => `Removed: ${removed}\n`);
+    }
+    case "usage": {
+      const key = readTotalsKey(readString(values, "by") ?? "caller");
+      const filter = {
+        caller: readString(values, "id"),
+        from: readTime(values, "from"),
+        to: readTime(values, "to"),
+      };
+      return async (_callers, usage) =>
+        toOutput(await usage.totals(key, filter), (totals) => printTotals(key, totals));
     }
     case "create": {
       const caller: Caller = { ...readFields(values), id: readId(values) };
@@ -194,6 +218,22 @@ function readId(values: Values): string {
   const id = readString(values, "id");
   if (id === undefined) throw invalidRequest("--id is missing: the id of the caller.", "id");
   return id;
+}
+
+const TOTALS_KEYS = ["caller", "model", "channel", "day", "period", "endUser"] as const;
+
+function readTotalsKey(by: string): TotalsKey {
+  const key = TOTALS_KEYS.find((known) => known === by);
+  if (key !== undefined) return key;
+  const tag = readTagKey(by);
+  if (tag !== undefined) return `tag:${tag}`;
+  throw invalidRequest(`--by must be ${TOTALS_KEYS.join(", ")}, or tag: and the name of a tag.`, "by");
+}
+
+function readTime(values: Values, name: string): string | undefined {
+  const time = readString(values, name);
+  if (time === undefined || parseInstant(time) !== undefined) return time;
+  throw invalidRequest(`--${name} must be a time with a zone, such as 2026-01-31T00:00:00Z.`, name);
 }
 
 function readNumber(values: Values, name: string): number | undefined {
