@@ -13,7 +13,7 @@ describe("the end user", () => {
   it.each<[string, object, string | undefined]>([
     ["is the safety identifier before the user", { safety_identifier: "s", user: "u" }, "s"],
     ["is the user without a safety identifier", { safety_identifier: null, user: " u " }, "u"],
-    ["is no number and no object", { safety_identifier: 3, user: {} }, undefined],
+    ["is not a string", { safety_identifier: 3, user: {} }, undefined],
     ["is not empty", { safety_identifier: "", user: "\u0000 \n" }, undefined],
     ["has no control characters and no half of a pair", { user: "a\u0000b\ud800" }, "ab\ufffd"],
     ["is cut to 128 characters, not within one", { user: "😀".repeat(200) }, "😀".repeat(128)],

@@ -130,7 +130,7 @@ describe("uploads above the limit of bytes in flight", () => {
 
   it.each<[string, (test: TestGateway) => Promise<unknown>]>([
     ["of a wrong key", ({ post }) => post(bodyOf(500_000), { authorization: "Bearer wrong" })],
-    ["that are no JSON", ({ post }) => post("{".repeat(500_000))],
+    ["that are not JSON", ({ post }) => post("{".repeat(500_000))],
     ["of an unknown model", ({ post }) => post({ model: "nothing", prompt: "p".repeat(500_000) })],
     ["that are cut short", ({ post }) => post(bodyOf(500_000), { "content-length": "900000" })],
     [

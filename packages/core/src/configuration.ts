@@ -46,7 +46,7 @@ export function configureFirst(
 ): Configuration | Promise<Configuration> {
   const loaded = loadOptions(options);
   if (!(loaded instanceof Promise)) return configure(loaded, context);
-  // If the check below throws, no one waits for the loaded options.
+  // If the check below throws, the loaded options are not awaited.
   loaded.catch(() => undefined);
   checkFixedOptions(options);
   return loaded.then((result) => configure(result, context));

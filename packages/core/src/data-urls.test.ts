@@ -73,7 +73,7 @@ describe("long data URLs", () => {
     ["with a letter that is not base64", { model: MODEL, prompt: "a fox", image: `${FIRST}*` }, 400],
     ["more than are allowed", { model: MODEL, prompt: "a fox", image: Array(15).fill(FIRST) }, 400],
     [
-      "so many that the requested images exceed the limit",
+      "more than the requested images leave room for",
       { model: MODEL, prompt: "a", n: 14, image: [FIRST, FIRST] },
       400,
     ],

@@ -209,7 +209,7 @@ export function toGatewayError(cause: unknown, logger: Logger, requestId: string
   return new GatewayError("internal_error", "The gateway failed.", { cause });
 }
 
-/** Creates the id of a request: `req_` and 32 hexadecimal digits, of which 122 bits are random. */
+/** Creates the id of a request: `req_` and 32 hexadecimal digits, with 122 random bits. */
 export function createRequestId(): string {
   return `req_${crypto.randomUUID().replaceAll("-", "")}`;
 }

@@ -69,7 +69,7 @@ describe("a provider whose 200 has", () => {
     ["half an object", '{"data":[{"url":"https://x"}'],
     ["two objects", "{}{}"],
     ["garbage", Buffer.from([0xff, 0xfe, 0x00, 0x80])],
-    ["gzip nobody asked for", gzipSync(JSON.stringify(ARK_RESPONSE))],
+    ["gzip that was not requested", gzipSync(JSON.stringify(ARK_RESPONSE))],
   ])("%s is a 502, not repeated, with a record", async (_what, text) => {
     for (const model of ["m", "q"]) {
       const response = await ask(await startGateway((_request, res) => void res.end(text)), model);

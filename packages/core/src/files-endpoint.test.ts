@@ -93,7 +93,7 @@ const withoutId = (response: Response): object => ({
 });
 
 describe("GET /v1/images/files/{id}", () => {
-  it("sends the image without an API key, and lets browsers keep it as long as the link is valid", async () => {
+  it("sends the image without an API key, and lets browsers keep it until the link expires", async () => {
     const { get, requests, logs } = serve();
     const response = await get();
 

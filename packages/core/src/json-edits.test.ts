@@ -94,7 +94,7 @@ describe("an edit in JSON", () => {
     ["an empty list of image", { image: [] }, "image", "image is required"],
     ["no prompt", { prompt: undefined, image: LINK }, "prompt", "prompt is required."],
     ["image and images", { image: LINK, images: [{ image_url: LINK }] }, "images"],
-    ["images that are no list", { images: { image_url: LINK } }, "images"],
+    ["images that are not a list", { images: { image_url: LINK } }, "images"],
     ["images of numbers", { images: [5] }, "images[0]"],
     ["an image without a link", { images: [{ image_url: LINK }, {}] }, "images[1].image_url"],
     ["a link in an object", { images: [{ image_url: { url: LINK } }] }, "images[0].image_url"],

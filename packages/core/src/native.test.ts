@@ -101,7 +101,7 @@ describe("the model of a native request", () => {
   });
 
   it.each([
-    ["an identifier of nobody's", "ep-nobody"],
+    ["an identifier that no channel serves", "ep-nobody"],
     ["an identifier of a series to which nothing is left", "doubao-4-0"],
     ["an identifier in other letters", "EP-ONE"],
     ["nothing but a star", "*"],

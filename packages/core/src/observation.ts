@@ -96,7 +96,7 @@ class GuardedCall implements SafeCallObserver {
   readonly #observers: readonly CallObserver[];
   readonly #guard: Guard;
   readonly #forget: () => void;
-  /** True until the response begins, if there is to be one. */
+  /** True until the response begins, if there will be one. */
   #awaitsResponse: boolean;
   #hasOpenHold = false;
   readonly #skipped = new Set<string>();

@@ -49,7 +49,7 @@ export interface PipelineParts extends CallParts, AdmissionParts, ReportParts {
   readonly delivery: Delivery;
   /** `undefined` if the ledger keeps no tasks. */
   readonly tasks: Tasks | undefined;
-  /** Where callers are told the end of their tasks. `undefined` without the option `webhooks`. */
+  /** Where the gateway reports the end of tasks to callers. `undefined` without the option `webhooks`. */
   readonly webhookEndpoints: WebhookEndpoints | undefined;
   /** The preferences of the gateway. */
   readonly preferences: Preferences;
@@ -395,7 +395,7 @@ interface OpenCall {
  * then its slot; then its usage record is delivered. A client that has the response can repeat the request at once.
  *
  * For a complete response this happens before it is sent, except that a large body keeps its slot until it is read. For
- * a streamed response it happens when the stream ends. The host is told now, because Next accepts no work after the
+ * a streamed response it happens when the stream ends. The host learns this now, because Next accepts no work after the
  * head of a response.
  */
 async function cleanUp(

@@ -21,7 +21,10 @@ describe("toPlainError", () => {
       "fields of its cause",
       new Error("failed", { cause: Object.assign(new Error("no"), { parameters: [KEY] }) }),
     ],
-    ["a cause that is no error", new Error("failed", { cause: { headers: new Headers({ "x-key": KEY }) } })],
+    [
+      "a cause that is not an error",
+      new Error("failed", { cause: { headers: new Headers({ "x-key": KEY }) } }),
+    ],
     ["a thrown object", { headers: { authorization: KEY } }],
   ])("omits the contents of %s", (_where, thrown) => {
     expect(shown(toPlainError(thrown)).includes(KEY)).toBe(false);

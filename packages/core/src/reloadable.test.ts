@@ -47,7 +47,7 @@ describe("an available value", () => {
 describe("of two reloads", () => {
   it.each([
     ["that end in their order", [0, 1]],
-    ["of which the earlier ends last", [1, 0]],
+    ["and the earlier one ends last", [1, 0]],
   ])("the later counts: %s", async (_what, order) => {
     const { make, making } = createMaker();
     const taken: string[] = [];

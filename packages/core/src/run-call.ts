@@ -58,7 +58,7 @@ async function settleRefusal(hold: Hold, refusal: UpstreamRefusal): Promise<void
 
 /**
  * Whether a response is relayed as events before its first byte has arrived. The first bytes of other responses are
- * read first: of those that were not requested as a stream, of those with an unexpected content coding, and of those whose
+ * read first: of requests without a stream, of those with an unexpected content coding, and of those whose
  * images are stored, also if they are JSON with a wrong content type.
  */
 function isCertainlyStream(

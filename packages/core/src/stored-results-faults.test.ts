@@ -219,7 +219,7 @@ function provide(given: Plan): Provider {
         ...rest,
       });
       const made = way.startsWith("gemini calls") ? [images[calls++] ?? new Uint8Array()] : images;
-      // A draft is no image, and no store may keep it.
+      // A draft is not an image of the response, and no store may keep it.
       const draft = inline(createPng(200_000, given.seed + 99), { thought: true });
       const parts = [...(hasFailedItem ? [draft] : []), ...made.map((bytes) => inline(bytes)), draft];
       return respond(

@@ -213,7 +213,7 @@ describe("an upload that waits in a file", () => {
     let kept: (() => unknown) | undefined;
     const site = await open([succeed], {
       async beforeSend({ images: [image] }) {
-        if (typeof image !== "object") throw new Error("It is no upload.");
+        if (typeof image !== "object") throw new Error("It is not an upload.");
         const chunks = [];
         for await (const chunk of image.chunks()) chunks.push(chunk);
         expect([image.mediaType, image.byteLength]).toEqual(["image/png", IMAGE.length]);

@@ -194,7 +194,7 @@ describe("the end of a task", () => {
     expect(old.received).toEqual([]);
   });
 
-  it("is told to nobody without the option webhooks", async () => {
+  it("is not sent without the option webhooks", async () => {
     const gateway = open({});
     await start(gateway);
     await endTask(gateway.ledger, { webhooks: ["app"] });

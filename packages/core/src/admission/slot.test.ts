@@ -45,7 +45,7 @@ describe("bytes of bodies", () => {
 
   it.each([
     ["without a length", {}],
-    ["of a length that is no number", { "content-length": "many" }],
+    ["of a length that is not a number", { "content-length": "many" }],
     ["of a length below nothing", { "content-length": "-5" }],
     ["of a length in other digits", { "content-length": "1e9" }],
   ])("do not count before a body %s arrives", (_what, headers) => {

@@ -25,7 +25,7 @@ import { type BilledRequest, toSettledRecord } from "./records.js";
 // 100,000 cases take a few seconds, and more on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 
-/** What refutes the property, in so many cases that are the same in every run; `undefined` when nothing does. */
+/** Checks the property in `cases` cases, the same ones in every run. Returns a report of the first that fails, if one does. */
 function refute<Values>(cases: number, property: fc.IProperty<Values>): string | undefined {
   return fc.defaultReportMessage(fc.check(property, { numRuns: cases }));
 }

@@ -225,7 +225,7 @@ describe("junk", () => {
     Object("1"),
     Object.create(null),
     () => "1",
-  ])("%j is no price, no ratio and no token price", (junk) => {
+  ])("%j is not a price, not a ratio and not a token price", (junk) => {
     const value = junk as string;
     expect(() => calculateCharge({ details: perRequest(value), usage })).toThrow(/^model_price must be/);
     expect(() => calculateCharge({ details: perRequest("1"), usage, group_ratio: value })).toThrow(

@@ -185,7 +185,7 @@ function createQueueDelivery<T extends { readonly id: string }>(queue: Queue<T>)
   /** Returns whether more records may wait. */
   async function deliverBatch(failed: Set<string>): Promise<boolean> {
     const taken = await queue.take(BATCH, LEASE_MS);
-    // If the function hangs for as long as the lease, the pass gets the same item again. It must not go on forever.
+    // If the function takes longer than the lease, the pass gets the same item again. It must not go on forever.
     const fresh = taken.filter(({ id }) => !failed.has(id));
     await Promise.all(fresh.map((item) => deliver(item, failed)));
     const delivered = fresh.filter(({ id }) => !failed.has(id));

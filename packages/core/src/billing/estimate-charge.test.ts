@@ -48,7 +48,7 @@ describe("an estimate", () => {
   });
 
   it.each([0, -1, 1.5, Number.NaN, Infinity, 2 ** 53, "2", null, true, 1n, {}])(
-    "of %s images, or of images of so many pixels, is refused",
+    "of %s images, or of images with that number of pixels, is refused",
     (junk) => {
       const bound = junk as number;
       for (const details of [perRequest, perToken]) {

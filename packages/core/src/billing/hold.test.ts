@@ -309,7 +309,7 @@ describe("a ledger that fails", () => {
     expect(accepted).not.toContain("req_0");
   });
 
-  it("gets charges before the releases of holds that may not exist, of which the first 1,000 are kept", async () => {
+  it("gets charges before the releases of holds that may not exist, and keeps the first 1,000 of these releases", async () => {
     let isAway = true;
     const written: string[] = [];
     const write = async (id: string): Promise<void> => {

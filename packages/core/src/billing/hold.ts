@@ -141,7 +141,7 @@ export function createHolds(parts: HoldParts): Holds {
   };
 }
 
-/** Settles the hold of a request that was sent, and of which it will never be known what it made. */
+/** Settles the hold of a request that was sent, if it will never be known what was made. */
 export async function settleUnknown(
   hold: Hold,
   { status, errorCode }: Required<Pick<Outcome, "status" | "errorCode">>,

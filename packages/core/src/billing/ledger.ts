@@ -235,7 +235,7 @@ export interface BudgetStore {
   takeAlerts(limit: number, leaseMs: number): Promise<readonly BudgetAlert[]>;
   markAlertsDelivered(alerts: readonly BudgetAlert[]): Promise<void>;
   /**
-   * Calls the listener when this process has written an alert. Not every alert is told: also look now and then. Returns the
+   * Calls the listener when this process has written an alert. Not every alert is reported: also look now and then. Returns the
    * function that ends this. A listener must not throw.
    */
   readonly watch: (listener: () => void) => () => void;

@@ -145,7 +145,7 @@ describe("what goes into a memory ledger and comes out of it", () => {
     },
   });
 
-  it("is nobody else's to change", async () => {
+  it("cannot be changed from outside", async () => {
     const ledger = createMemoryLedger();
     const settled = structuredClone(whole);
     await ledger.settle(settled);

@@ -39,7 +39,7 @@ const hasTask = async ({ tasks }: TaskLedger, id: string): Promise<boolean> =>
   (await tasks.find("me", id)) !== undefined;
 
 describe("a memory ledger with 1,000 tasks", () => {
-  it("has no room for another one as long as none has ended, and changes nothing", async () => {
+  it("has no room for another one before a task has ended, and changes nothing", async () => {
     const ledger = createMemoryLedger();
     await submitMany(ledger, 1_000);
 

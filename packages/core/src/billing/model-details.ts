@@ -49,8 +49,8 @@ export interface ImagePrice extends PriceTier {
 
 /**
  * Charged by the tokens that the provider reports. With `output_token_price` and `input_token_price` alone, tokens are
- * output or other tokens. Each further price is for one kind of token; a kind without a price of its own, and tokens
- * of which the provider does not report the kind, have the price of output or input tokens.
+ * output or other tokens. Each further price is for one kind of token; a kind without a price of its own,
+ * and tokens without a reported kind, have the price of output or input tokens.
  */
 export interface PerTokenDetails {
   pricing_mode: "per-token";

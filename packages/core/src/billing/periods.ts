@@ -40,7 +40,7 @@ export function checkPeriod({ unit, timeZone }: BudgetPeriod): void {
   throw new RangeError(`period.timeZone must be a time zone such as Europe/London, not ${timeZone}`);
 }
 
-/** The maximum number of remembered spans. There are about 600 time zones, of which a server uses few. */
+/** The maximum number of remembered spans. There are about 600 time zones; a server uses few of them. */
 const MAX_REMEMBERED = 1_000;
 const remembered = new Map<string, PeriodSpan>();
 

@@ -46,7 +46,7 @@ export function readPageQuery(query: RecordQuery): PageQuery {
   };
 }
 
-/** Makes a page of the records that were found: one more than its limit, if there are so many. */
+/** Makes a page of the records that were found: one more than its limit, if there are more. */
 export function toPage({ sort, limit }: PageQuery, found: readonly UsageRecord[]): RecordPage {
   const records = found.slice(0, limit);
   const last = records.at(-1);

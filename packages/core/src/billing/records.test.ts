@@ -179,7 +179,7 @@ describe("settle", () => {
     ["all that can be", "byToken", { errorCode: "c", usage: { total_tokens: 1 }, upstreamRequestId: "0217" }],
     ["as little as can be", undefined, { images: 0, errorCode: undefined, usage: undefined }],
     ["one count of three", "byImage", { usage: { output_tokens: 1 } }],
-    ["no tokens of those that cost", "byToken", { usage: { generated_images: 1 } }],
+    ["no tokens of a kind that costs", "byToken", { usage: { generated_images: 1 } }],
   ])("has no field that is undefined where it tells %s", (_what, model, rest) => {
     const record = toSettledRecord(order(model), sentTo, outcome(rest));
     expect(record).toStrictEqual(JSON.parse(JSON.stringify(record)));

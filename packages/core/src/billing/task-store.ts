@@ -22,9 +22,9 @@ export interface NewTask {
   readonly input: string;
   /** The client's `Idempotency-Key`. Absent: every submission is a new task. */
   readonly repeat?: TaskRepeat | undefined;
-  /** The names of the caller's webhook endpoints that are told the end of the task. */
+  /** The names of the caller's webhook endpoints that get a message about the end of the task. */
   readonly webhooks: readonly string[];
-  /** How long the task may wait in the queue, in milliseconds: then it fails. Its hold lasts as long as the task. */
+  /** How long the task may wait in the queue, in milliseconds: then it fails. Its hold ends with the task. */
   readonly ttlMs: number;
   /** How long the task is kept after its end, in milliseconds. */
   readonly keepMs: number;
@@ -130,7 +130,7 @@ export interface TaskSweep {
   readonly inputs: readonly string[];
 }
 
-/** Tells that something may have changed. Not every change is told: also look now and then. */
+/** Something may have changed. Not every change is reported: also look now and then. */
 export type TaskChange =
   /** A task waits for a worker. */
   | { readonly kind: "queued" }
@@ -147,7 +147,7 @@ export type TaskChange =
  * transaction. A taken task belongs to the ledger object that took it, as a hold belongs to the one that made it. If that
  * object's process dies, a task that was not sent goes back to the queue. A task that was sent waits to be continued, if
  * {@link TaskStore.keepUpstream} stored how; it stays `in_progress` and cannot be cancelled. Every other task that was sent
- * fails: nobody knows what the provider made.
+ * fails: it is not known what the provider made.
  */
 export interface TaskStore {
   /**
@@ -196,8 +196,8 @@ export interface TaskStore {
   /**
    * Ends a task and its hold in one transaction, and deletes its input. If the task has ended before, its state, result and
    * error stay, and only the money changes, as by `Ledger.settle` or `Ledger.release`. Without a record, a task that is in
-   * the queue or belongs to another worker is left alone. A record always counts, and ends the task whoever has it: then
-   * the request was sent.
+   * the queue or belongs to another worker is left alone. A record always counts, and ends the task whichever
+   * worker has it: then the request was sent.
    *
    * @throws RangeError for a record that `Ledger.settle` would refuse, or a `result` that is too long
    */

@@ -21,7 +21,7 @@ export const RECORDED_COUNTS = [
 
 /**
  * Whatever a family reports, a record has whole numbers of at least 0 and nothing else. A report without a count that
- * can be charged, and without a cost, is no report.
+ * can be charged, and without a cost, does not count as a report.
  */
 export function keepCounts(usage: Usage | undefined): Usage | undefined {
   if (!usage) return undefined;

@@ -202,7 +202,7 @@ describe("the commands for callers", () => {
     ["a change of nothing", ["change", "--id", "shop"], 2, "at least one field"],
     ["an unknown field to unset", ["change", "--id", "shop", "--unset", "keys"], 2, "keys is not a field"],
     ["an id that is taken", ["create", "--id", "shop"], 1, "exists already"],
-    ["an unknown caller", ["revoke", "--id", "nobody"], 1, "no caller"],
+    ["an unknown caller", ["revoke", "--id", "unknown"], 1, "no caller"],
     ["a number of lines that is too large", ["list", "--limit", "5000"], 2, "limit"],
   ])("refuse %s", async (_what, words, code, message) => {
     const { run } = open();

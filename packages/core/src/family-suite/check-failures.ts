@@ -27,7 +27,7 @@ export function* checkFailure(subject: FamilySubject, failure: RecordedFailure):
   };
 }
 
-/** What a family must hold for errors that nobody recorded, such as those of a proxy. */
+/** Rules for errors without a recording, such as those of a proxy. */
 export function* checkUnknownFailures({ family, dialect }: FamilySubject): Iterable<FamilyCheck> {
   const { toFailure } = {
     toFailure: (response: FailedResponse) => findDialect(family, dialect).toFailure(response),

@@ -3,7 +3,7 @@ import { require, requireSame } from "./expect.js";
 import { createReplay, type Files, PNG } from "./replay.js";
 import type { FamilyCheck, FamilySubject, RecordedRequest } from "./subject.js";
 
-/** A PNG whose bytes are not repeated, of a length that is no multiple of 3. */
+/** A PNG whose bytes are not repeated, of a length that is not a multiple of 3. */
 function createLargePng(): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(3_000_001);
   let state = 1;

@@ -17,7 +17,7 @@ async function collect(chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>)
   return Buffer.concat(collected);
 }
 
-/** Browsers write line ends and quotes in names in this way too, and nobody reads them back. */
+/** Browsers write line ends and quotes in names in this way too. Servers do not decode them. */
 const escapeName = (name: string): string =>
   name.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A");
 
@@ -73,7 +73,7 @@ describe("the body of a form to a provider", () => {
     expect((await collect(body)).toString("latin1")).toBe(expected);
   });
 
-  it("is the same each time it is sent, also without copies, and as long as it says", async () => {
+  it("is the same each time it is sent, also without copies, and has the length that it states", async () => {
     const bytes = Buffer.alloc(1_000_003, "abcdefg");
     const dataUrl = createDataUrlImage(Buffer.from(`data:image/png;base64,${bytes.toString("base64")}`));
     if (dataUrl === undefined) throw new Error("The data URL is not an image.");

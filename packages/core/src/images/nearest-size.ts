@@ -70,7 +70,7 @@ type Sides = readonly [width: number, height: number];
 /** What a client wants, as numbers. */
 interface Shape {
   readonly kind: "pixels" | "ratio" | "preset";
-  /** Width and height, of which only the ratio counts unless they are pixels. */
+  /** Width and height. Only their ratio counts, unless they are pixels. */
   readonly ratio: Sides;
   /** Width times height. Absent for a ratio. */
   readonly pixels?: number;

@@ -105,7 +105,7 @@ export const PARAMETERS: Readonly<Record<string, JsonSchema>> = {
   "x-calotype-webhook": {
     in: "header",
     name: "x-calotype-webhook",
-    description: "With a task: the names of the caller's endpoints that are told its end.",
+    description: "With a task: the names of the caller's endpoints that get a message about its end.",
     schema: { type: "string" },
   },
   model: {

@@ -120,7 +120,7 @@ export interface GatewayOptions extends Preferences {
    */
   results?: ResultsOptions | undefined;
   /**
-   * Where callers are told the end of their tasks, by signed requests. It needs a ledger that keeps tasks. Default: no
+   * Where the gateway reports the end of tasks to callers, by signed requests. It needs a ledger that keeps tasks. Default: no
    * webhooks.
    */
   webhooks?: Loadable<WebhooksOptions> | undefined;

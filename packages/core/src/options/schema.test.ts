@@ -78,7 +78,10 @@ describe("options are taken", () => {
         },
       },
     ],
-    ["links as long as the store allows", { results: { store: LINKS, ttlSeconds: 604_800 } }],
+    [
+      "links that are valid for the longest time that the store allows",
+      { results: { store: LINKS, ttlSeconds: 604_800 } },
+    ],
     [
       "webhooks",
       webhooks({ me: { app: ENDPOINT, "log.2": { ...ENDPOINT, secrets: [SECRET_64, SECRET_24] } } }),

@@ -159,7 +159,7 @@ describe("options are refused", () => {
       withChannel({ baseUrl: "ftp://example.com", allowHttp: true }),
       ["channels[0].baseUrl"],
     ],
-    ["with an allowHttp that is no boolean", withChannel({ allowHttp: "yes" }), ["channels[0].allowHttp"]],
+    ["with an allowHttp that is not a boolean", withChannel({ allowHttp: "yes" }), ["channels[0].allowHttp"]],
     [
       "with http that only looks like loopback",
       withChannel({ baseUrl: "http://127.0.0.1.example.com" }),
@@ -222,7 +222,11 @@ describe("options are refused", () => {
       { ...GOOD, callers: [{ id: "me", key: "k", hash: hashApiKey("k") }] },
       ["callers[0]"],
     ],
-    ["with a hash that is none", { ...GOOD, callers: [{ id: "me", hash: "abc" }] }, ["callers[0].hash"]],
+    [
+      "with a hash that is not a SHA-256",
+      { ...GOOD, callers: [{ id: "me", hash: "abc" }] },
+      ["callers[0].hash"],
+    ],
     [
       "with one key for two callers",
       {
@@ -295,7 +299,7 @@ describe("options are refused", () => {
       ["heartbeatSeconds"],
     ],
     ["with a heartbeat that is endless", { ...GOOD, heartbeatSeconds: Infinity }, ["heartbeatSeconds"]],
-    ["with onUsage that is no function", { ...GOOD, onUsage: {} }, ["onUsage"]],
+    ["with onUsage that is not a function", { ...GOOD, onUsage: {} }, ["onUsage"]],
     ["with a logger that cannot warn", { ...GOOD, logger: { error: () => {} } }, ["logger"]],
   ])("%s", (_what, options, paths) => {
     expect(pathsOf(options)).toEqual(paths);

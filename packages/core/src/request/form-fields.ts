@@ -50,7 +50,7 @@ function toUpload(file: SpooledFile): ReferenceImage {
 }
 
 /**
- * False if the family may refuse the fields anyway, so that the client is told that first. `readImageFields` then finds out
+ * False if the family may refuse the fields anyway, so that the client gets that error first. `readImageFields` then finds out
  * that the image is missing.
  */
 export function needsImage(fields: JsonObject): boolean {

@@ -374,7 +374,7 @@ describe("a form past a limit", () => {
       { name: "a", headers: Array.from({ length: 3_000 }, (_, index) => `X-${index}: 1`), content: "x" },
       /malformed/,
     ],
-    ["a header that is none", { name: "a", headers: ["no header"], content: "x" }, /malformed/],
+    ["a header without a colon", { name: "a", headers: ["no header"], content: "x" }, /malformed/],
   ])("has %s", async (_what, part, message) => {
     for (const size of [1, 100_000]) {
       expect(await refusalOf(collect(inPieces(formBytes(part), size)))).toEqual(refused(400, message));

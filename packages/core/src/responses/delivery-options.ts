@@ -17,7 +17,7 @@ export interface ImageDeliveryOptions {
   readonly source: ResultSource;
   /** Where the images are stored. `undefined`: they are not. */
   readonly store: ImageStore | undefined;
-  /** The operator's function for each image, what it is told of the request, and how long it may take. */
+  /** The operator's function for each image, what it gets of the request, and how long it may take. */
   readonly afterImage:
     | {
         readonly run: AfterImage;

@@ -160,7 +160,7 @@ describe("base64 of Gemini with a store", () => {
     expect(records).toMatchObject([{ images: 2, charge: "0.2" }]);
   });
 
-  it("is not stored if it is no image", async () => {
+  it("is not stored if it is not an image", async () => {
     const store = new MemoryStore({ isReadable: true });
     const image = createPng(0, 300_000);
     const signed = part(image, { thoughtSignature: "A".repeat(300_000) });

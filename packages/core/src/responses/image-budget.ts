@@ -31,7 +31,7 @@ export type ReadImage =
   | { readonly arriving: ArrivingBytes };
 
 /**
- * Reads an image as long as it fits into the budget.
+ * Reads an image while it fits into the budget.
  *
  * @param count counts the bytes that are held
  */
@@ -52,7 +52,7 @@ export async function readWithinBudget(
   }
 }
 
-/** An image of which a part has arrived, from its first byte on. Read it to its end, or close it. */
+/** An image that has arrived in part, from its first byte on. Read it to its end, or close it. */
 export class ArrivingBytes implements AsyncIterableIterator<Uint8Array, undefined> {
   readonly #held: Uint8Array[];
   readonly #rest: AsyncIterator<Uint8Array>;

@@ -10,7 +10,7 @@ import type { Reading } from "./json-reading.js";
 import type { RelayEnding } from "./relay.js";
 
 /**
- * Settles a response of which a part was sent. If it broke off, what the provider reported of it is charged. A client can
+ * Settles a response that was sent in part. If it broke off, what the provider reported of it is charged. A client can
  * use none of the images in JSON that broke off, but each event that is complete.
  */
 export function settleRelayed(
@@ -35,7 +35,7 @@ export function settleRelayed(
   });
 }
 
-/** The error of a response of which a part was sent. */
+/** The error of a response that was sent in part. */
 export function findRelayError(reading: Reading, end: RelayEnding): GatewayError | undefined {
   switch (end.reason) {
     case "complete":

@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  // In this order: a spy on a timer that is none any more would bring it back.
+  // In this order: a spy on a timer that was restored would bring it back.
   vi.restoreAllMocks();
   vi.useRealTimers();
 });

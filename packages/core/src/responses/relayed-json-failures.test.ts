@@ -31,7 +31,7 @@ describe("a large response without an image", () => {
   it.each([
     ["whose items all failed", ALL_FAILED, "OutputImageSensitiveContentDetected"],
     ["that has no items", largeResponse({ data: [], trace: "t".repeat(200_000) }), "upstream_no_image"],
-    ["whose items are no list", largeResponse({ data: imageBase64(200_000) }), "upstream_no_image"],
+    ["whose items are not a list", largeResponse({ data: imageBase64(200_000) }), "upstream_no_image"],
     [
       "that reports a failure",
       largeResponse({ error: FAILURE, data: [], trace: "t".repeat(200_000) }),

@@ -29,7 +29,7 @@ const SHAPES: readonly (readonly [string, string])[] = [
   ],
   ["no model", largeResponse({ model: undefined })],
   ["no time", largeResponse({ created: undefined })],
-  ["a time that is none", largeResponse({ created: "yesterday" })],
+  ["a time that is not a number", largeResponse({ created: "yesterday" })],
   ["no usage", largeResponse({ usage: undefined })],
   ["an error that is null", largeResponse({ error: null })],
   [

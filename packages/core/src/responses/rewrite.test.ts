@@ -252,7 +252,7 @@ describe("a response that is rewritten while it arrives", () => {
     ["has no image", '{"data":[]}'],
     ["takes its image back", '{"data":[{"url":"u"}],"data":[]}'],
     ["tells of a failure after its image", '{"data":[{"url":"u"}],"error":{"code":"A"}}'],
-    ["has a number that is none", '{"data":[{"url":"u"}],"created":trve}'],
+    ["has a word in place of a number", '{"data":[{"url":"u"}],"created":trve}'],
     ["has an item that is no JSON", '{"data":[{"url":"u"},{"url":"\\x"}]}'],
   ])("has no end if the provider's %s", (_what, text) => {
     const { text: sent } = rewriteText(text);

@@ -36,7 +36,7 @@ describe("shortened JSON text", () => {
     ["an escaped backslash before the cut", String.raw`["1\\\n"]`, String.raw`["1\\"]`],
     ["an escaped quote at the cut", String.raw`["12\"4"]`, String.raw`["12"]`],
     ["a Unicode escape at the cut", String.raw`["1\u00e9"]`, String.raw`["1"]`],
-    ["hex digits that are no escape", String.raw`["abcdef"]`, String.raw`["abc"]`],
+    ["hex digits that are not an escape", String.raw`["abcdef"]`, String.raw`["abc"]`],
     ["an escape that ends at the cut", String.raw`["1\b45"]`, String.raw`["1\b"]`],
     ["a part of a document", String.raw`"12345": 5, [`, String.raw`"123": 5, [`],
   ])("cuts %s", (_what, text, expected) => {

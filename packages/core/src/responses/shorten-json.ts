@@ -27,7 +27,7 @@ export interface JsonShortener {
 /**
  * Makes a short copy of JSON text that arrives in chunks, split at any place. Only the ends of long strings, such as
  * images in base64, are left out, so every member can still be read. The text may also be a part of a document, or
- * not JSON at all, as long as it does not begin inside a string.
+ * not JSON at all, unless it begins inside a string.
  */
 export function createJsonShortener(options: ShortenerOptions = {}): JsonShortener {
   const { maxStringBytes = DEFAULT_STRING_BYTES, onLongString } = options;

@@ -65,7 +65,7 @@ export class WholeImages {
     return inGroups(images, (image) => this.#deliverIfSmall(image, budget, signal));
   }
 
-  /** Delivers an image of which all bytes have arrived. `undefined` if the operator refused it. */
+  /** Delivers an image whose bytes have all arrived. `undefined` if the operator refused it. */
   async deliverBytes(
     original: Uint8Array<ArrayBuffer>,
     image: ResultImage,

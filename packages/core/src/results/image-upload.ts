@@ -80,7 +80,7 @@ export class ImageUpload {
     this.#fail(new StoreError("The image is not complete.", { cause }));
   }
 
-  /** Waits as long as the store may still take. */
+  /** Waits for the time that the store may still take. */
   async #waitFor(work: Promise<unknown>): Promise<void> {
     const began = performance.now();
     const isInTime = await settlesWithin(work, this.#leftMs);

@@ -130,7 +130,7 @@ export function createResults(options: ResultsOptions, { now, basePath }: Result
   };
 }
 
-/** Creates 32 hexadecimal digits, of which 122 bits are random. */
+/** Creates 32 hexadecimal digits, with 122 random bits. */
 function createImageId(): string {
   return crypto.randomUUID().replaceAll("-", "");
 }

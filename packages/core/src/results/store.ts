@@ -61,7 +61,7 @@ export interface ResultStore {
   open?(id: string, range?: ByteRange): Promise<StoredImage | undefined>;
   /**
    * Deletes an image before it expires. Used for what a task no longer needs. Absent: it stays until it expires. An unknown id
-   * is no error.
+   * is not an error.
    */
   remove?(id: string): Promise<void>;
   /** Deletes images that expired before this time. Called about once an hour by each process. */

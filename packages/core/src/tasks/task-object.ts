@@ -23,7 +23,7 @@ interface TaskObject {
 /** The result of a completed task: JSON, or the bytes of JSON that is stored elsewhere. */
 export type TaskResult = string | AsyncIterable<Uint8Array>;
 
-/** Creates the id of a task: `task_` and 32 hexadecimal digits, of which 122 bits are random. */
+/** Creates the id of a task: `task_` and 32 hexadecimal digits, with 122 random bits. */
 export function createTaskId(): string {
   return `task_${crypto.randomUUID().replaceAll("-", "")}`;
 }

@@ -35,7 +35,7 @@ interface TaskReaderParts<E> {
 
 /** Reads at the same time. */
 const MAX_READS = 8;
-/** Reads per second of tasks of which no change was told. */
+/** Reads per second of tasks without a reported change. */
 const MAX_DUE = 100;
 /** The longest time that a store may take. */
 const READ_MS = 10_000;

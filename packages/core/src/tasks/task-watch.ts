@@ -46,7 +46,7 @@ const MAX_CLIENTS_OF_CALLER = 100;
 const MAX_CLIENTS = 10_000;
 
 const TICK_MS = 1_000;
-/** Without a tick for so long, the timer has ended: on Workers a timer ends with the request that created it. */
+/** Without a tick for this time, the timer has ended: on Workers a timer ends with the request that created it. */
 const DEAD_MS = 5 * TICK_MS;
 
 /** A client that follows a task. */

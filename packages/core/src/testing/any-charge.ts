@@ -47,7 +47,7 @@ export const anyPerToken: fc.Arbitrary<PerTokenDetails> = fc.record({
 
 const optionalPrice = fc.option(anyDecimal, { nil: undefined });
 
-/** Prices of which at least one is for a kind of token. */
+/** Prices; at least one is for a kind of token. */
 export const anyPerTokenKind: fc.Arbitrary<PerTokenDetails> = fc.record({
   pricing_mode: fc.constant("per-token"),
   output_token_price: anyDecimal,

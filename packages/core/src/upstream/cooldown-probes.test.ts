@@ -4,7 +4,7 @@ import { type Behaviour, type SimulatedCall, simulateChannels } from "../testing
 const DEAD_KEYS = 14;
 const GAP_MS = 30_000;
 
-/** Keys `key-0` and so on, one of which works. */
+/** Keys `key-0` and so on. One of them works. */
 function createKeys(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `key-${index}`);
 }

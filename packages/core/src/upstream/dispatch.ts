@@ -83,7 +83,7 @@ export interface UpstreamRefusal {
   readonly error: GatewayError;
   /** True if no attempt can have made an image, so that a repeat with the same idempotency key may run. */
   readonly isNothingMade: boolean;
-  /** True if an earlier process sent the request, and nobody can find out what was made. Default false. */
+  /** True if an earlier process sent the request, and it cannot be found out what was made. Default false. */
   readonly isUnknown?: boolean | undefined;
   /** What the provider charges although there is no image. Default: it reported nothing. */
   readonly usage?: Usage | undefined;

@@ -139,7 +139,7 @@ describe("a poll that fails is repeated, and nothing is submitted again", () => 
     ["500", () => Response.json({}, { status: 500 })],
     ["503", () => Response.json({}, { status: 503 })],
     ["a page of a proxy", () => new Response("<html>")],
-    ["JSON that is no object", () => Response.json([])],
+    ["JSON that is not an object", () => Response.json([])],
     ["more than a megabyte", () => ok({ note: "x".repeat(2_000_000) })],
     [
       "a broken connection",

@@ -238,7 +238,7 @@ interface StateResponse {
   readonly body: JsonResponse | undefined;
 }
 
-/** After so many refusals in a row the gateway stops to ask. A provider may not know its new task yet. */
+/** After this number of refusals in a row the gateway does not ask again. A provider may not know its new task yet. */
 const MAX_REFUSALS = 5;
 
 /**
@@ -293,14 +293,14 @@ const ABANDONED: AttemptOutcome = { failure: { kind: "broken" }, accepted: UNKNO
 
 /**
  * The provider does not tell what became of a task that it accepted. A refusal of the result for its content is how the
- * task ended. Any other refusal says nothing about the task; a refused key is told to the operator.
+ * task ended. Any other refusal says nothing about the task; a refused key is reported to the operator.
  */
 function toRefused(refusal: AttemptFailure, isContent: boolean): AttemptOutcome {
   const kind = isContent || refusal.kind === "credential" ? refusal.kind : "server";
   return { failure: { ...refusal, kind, scope: undefined }, accepted: { isNothingMade: isContent } };
 }
 
-/** The provider's time is over. The task is cancelled if that is possible, because nobody waits for it any more. */
+/** The provider's time is over. The task is cancelled if that is possible, because no client waits for it any more. */
 async function giveUp({ attempt, protocol, kept, parts }: Waiting): Promise<AttemptOutcome> {
   const { task } = kept;
   if (protocol.cancel !== undefined) {

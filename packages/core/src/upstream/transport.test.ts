@@ -309,7 +309,7 @@ describe("the transport over undici", () => {
     expect(await readText(await postByUndici(server.url, { firstByteMs: 300 }))).toBe("done");
   });
 
-  it("waits for a slow response as long as bytes arrive", async () => {
+  it("waits for a slow response while bytes arrive", async () => {
     const server = await serve((_request, response) => {
       let count = 0;
       const timer = setInterval(() => {
@@ -364,7 +364,7 @@ describe("the transport over undici", () => {
     await expect(left.promise).resolves.toBeUndefined();
   });
 
-  it("waits for an upload as long as it continues", async () => {
+  it("waits for an upload while it continues", async () => {
     const server = await serve((request, response) => {
       request.on("end", () => response.end("ok")).resume();
     });

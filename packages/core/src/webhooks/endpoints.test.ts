@@ -8,7 +8,7 @@ const ENDPOINT = { url: "https://example.com/hooks", secrets: [SECRET] };
 const of = (endpoints: WebhooksOptions["endpoints"], allowHosts?: readonly string[]): WebhookEndpoints =>
   createWebhookEndpoints({ endpoints, allowHosts });
 
-describe("the endpoints that are told the end of a task", () => {
+describe("the endpoints that get a message about the end of a task", () => {
   const endpoints = of({ me: { app: ENDPOINT, "audit-log": ENDPOINT }, other: { theirs: ENDPOINT } });
   const read = (header: string | undefined, caller = "me"): Promise<readonly string[]> =>
     readWebhookNames(

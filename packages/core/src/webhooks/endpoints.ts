@@ -58,7 +58,7 @@ export function createWebhookEndpoints({
 }
 
 /**
- * Reads which endpoints are told the end of a task: the one that the header `x-calotype-webhook` names, or all endpoints of
+ * Reads which endpoints get a message about the end of a task: the one that the header `x-calotype-webhook` names, or all endpoints of
  * the caller if there is no such header. Call it at submission.
  *
  * @param endpoints `undefined` without the option `webhooks`
@@ -84,7 +84,7 @@ export async function readWebhookNames(
   );
 }
 
-/** Names the only endpoint that is told the end of a task. */
+/** Names the only endpoint that gets a message about the end of a task. */
 const WEBHOOK_HEADER = "x-calotype-webhook";
 const MAX_SHOWN = 64;
 

@@ -33,7 +33,7 @@ export interface SenderParts extends Pick<SendParts, "transport" | "now"> {
 
 /** How many messages are sent to one endpoint at the same time. */
 const PER_ENDPOINT = 4;
-/** How many messages are taken at once. So an endpoint has at most 19: three before, and all of those. */
+/** How many messages are taken at once. So an endpoint has at most 19: three from before, and 16 new ones. */
 const BATCH = 16;
 /** How many messages this process has at the same time. Only if 13 endpoints do not respond, the others wait for them. */
 const MAX_TAKEN = 256;

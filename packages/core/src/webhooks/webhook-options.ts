@@ -1,6 +1,6 @@
 import { isPlainlyPrivate } from "../upstream/public-address.js";
 
-/** Where callers are told the end of their tasks and alerts about their budgets, by requests as Standard Webhooks describes them. */
+/** Where callers get messages about the end of their tasks and about their budgets, by requests as Standard Webhooks describes them. */
 export interface WebhooksOptions {
   /**
    * The endpoints by the id of their caller, or a function that returns the endpoints of a caller. The function is called
@@ -27,7 +27,7 @@ export type FindEndpoints = (
   caller: string,
 ) => CallerEndpoints | null | undefined | Promise<CallerEndpoints | null | undefined>;
 
-/** A server that is told the end of tasks and alerts about budgets. */
+/** A server that gets messages about the end of tasks and about budgets. */
 export interface WebhookEndpoint {
   /** An https address. Its host must be public or in `allowHosts`. */
   readonly url: string;

@@ -12,7 +12,7 @@ import type { SenderParts, WebhookSender } from "./sender.js";
 /** Shows the messages about ended tasks, and sends them again. Every method rejects if the ledger keeps no tasks. */
 export interface Webhooks {
   /**
-   * Returns messages, the newest first. They are kept as long as their tasks.
+   * Returns messages, the newest first. They are deleted with their tasks.
    *
    * @param filter an absent field selects all messages
    * @param limit the largest number of messages, from 1 to 1,000. Default 100.

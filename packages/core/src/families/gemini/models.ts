@@ -123,6 +123,6 @@ export const GEMINI_MODELS: readonly ModelRow[] = [
     imagesPerCall: 1,
     outputTokens: { "1K": 1_290 },
     textTokens: TEXT_TOKENS,
-    referenceTokens: 4_128, // 258 for each tile of 768 × 768 pixels, of which the largest image has 16
+    referenceTokens: 4_128, // 258 for each tile of 768 × 768 pixels; the largest image has 16 tiles
   },
 ];

@@ -181,7 +181,7 @@ describe("the usage", () => {
       { candidatesTokenCount: 10, candidatesTokensDetails: [ofImage(1e6)], totalTokenCount: 10 },
       { output_tokens: 10, total_tokens: 10, output_image_tokens: 10 },
     ],
-    ["that is no number", { promptTokenCount: "5", totalTokenCount: -1 }, {}],
+    ["that is not a number", { promptTokenCount: "5", totalTokenCount: -1 }, {}],
   ])("%s", (_what, usageMetadata, expected) => {
     expect(read(withParts([image()], { usageMetadata })).usage).toEqual({ generated_images: 1, ...expected });
   });

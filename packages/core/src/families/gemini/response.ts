@@ -32,7 +32,7 @@ export function fromGemini(body: JsonObject, request: ImageRequest): ImageResult
   };
 }
 
-/** The parts that are no thoughts. */
+/** The parts that are not thoughts. */
 function listParts(candidate: JsonObject): readonly JsonObject[] {
   const content = candidate["content"];
   const parts = isJsonObject(content) ? listObjects(content["parts"]) : [];
@@ -97,7 +97,7 @@ function findFailure(
 }
 
 /**
- * The tokens of `usageMetadata`, of which the details may lack a modality. Thoughts are billed as text output, and what is
+ * The tokens of `usageMetadata`. Its details may lack a modality. Thoughts are billed as text output, and what is
  * neither image nor thought is text.
  */
 function readTokens(metadata: unknown, maxOfImages: number): Usage | undefined {

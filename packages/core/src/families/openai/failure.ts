@@ -115,7 +115,7 @@ function followRetryHeader(meaning: CodeMeaning, headers: HeaderReader): CodeMea
 }
 
 /**
- * When the limit that was reached begins again, in seconds: the later one of the limits of which nothing remains.
+ * When the limit that was reached begins again, in seconds: of the limits with nothing left, the later one.
  * `undefined` if a header says how long to wait.
  */
 function readReset(headers: HeaderReader): number | undefined {

@@ -88,12 +88,9 @@ const message = z.looseObject(
 /** The structure with the content in `input.messages`. */
 export const messagesRequestSchema = z.object({
   prompt: z
-    .string("must be a string; a placeholder is enough, the content stands in input.messages")
+    .string("must be a string; a placeholder is enough, the content is in input.messages")
     .check(
-      z.minLength(
-        1,
-        "must not be empty: keep a placeholder text in it, the content stands in input.messages",
-      ),
+      z.minLength(1, "must not be empty: keep a placeholder string in it, the content is in input.messages"),
     ),
   input: z.looseObject(
     {

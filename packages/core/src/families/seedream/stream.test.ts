@@ -125,7 +125,7 @@ describe("the usage of a stream", () => {
       { images: 0, usage: undefined },
     ],
     [
-      "data that is no object",
+      "data that is not an object",
       [
         [undefined, "[1]"],
         [undefined, "null"],

@@ -26,7 +26,7 @@ const MAX_IMAGES = 1_000;
  * counted, and their sizes give the tokens.
  */
 export function readSeedreamStream({ upstreamFields }: Pick<ImageRequest, "upstreamFields">): StreamReader {
-  // The reader lives as long as the stream, so it keeps this number and not the request.
+  // The reader lives until the end of the stream, so it keeps this number and not the request.
   const requestedPixels = countRequestedPixels(upstreamFields["size"]);
   /** The images by their `image_index`. An image that is reported twice counts once. */
   const images = new Map<number | string, MadeImage>();
