@@ -100,7 +100,11 @@ export function configure(options: LoadedOptions, context: ConfigurationContext)
     capabilities,
     webhookEndpoints: options.webhooks && createWebhookEndpoints(options.webhooks),
     callerRules,
-    authenticate: createAuthenticator(createFindCaller(options, callerRules, context), context.now),
+    authenticate: createAuthenticator({
+      find: createFindCaller(options, callerRules, context),
+      rules: { hasBilling: callerRules.groups !== undefined, canKeepPeriods: callerRules.canKeepPeriods },
+      now: context.now,
+    }),
     resolveModel,
     listModels: once(() => describeModels(listModels({ ...toNameSources(options), channels }, resolveModel))),
     mayUseModel: (caller, name) => mayUseModel(caller, name, options.caseInsensitiveNames ?? false),
@@ -115,6 +119,7 @@ function toCallerRules({ callers = [], billing, ledger }: LoadedOptions): Stored
   return {
     canKeepPeriods: ledger === undefined || findBudgetStore(ledger) !== undefined,
     fixedIds: new Set(callers.map(({ id }) => id)),
+    fixed: callers.map(({ key: _key, hash: _hash, ...caller }) => caller),
     groups: billing && new Set(Object.keys(billing.group_ratio ?? { [DEFAULT_GROUP]: "1" })),
   };
 }

@@ -18,7 +18,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     CallerEndpoints CallerInfo CallerKey CallerLimits CallerList CallerOptions CallerPatch Callers CallerSettings CallerWithKey
     Capabilities CapabilityRows ChangedField ChangeOptions ChannelOptions ChannelProbe
     ChannelProbeOptions ChannelStatus ClientName CloseOptions consoleLogger CorsOptions createGateway
-    createMemoryAdmissionStore createMemoryLedger DecimalInput ErrorCode ErrorType FailureEvent Fetch
+    createMemoryAdmissionStore createMemoryLedger DecimalInput EstimateQuery RequestEstimate WebHost ErrorCode ErrorType FailureEvent Fetch
     FindEndpoints FinishedImage Gateway GatewayError GatewayErrorDetails GatewayOptions GatewayOptionsError
     GatewayStatus generateApiKey GeneratedApiKey hashApiKey HealthCheckStatus HealthState IdempotencyOptions ImageRequest isGatewayError
     JsonObject KeyOptions KeyProbe KeyStatus Loadable Logger LostPolicy MemoryAdmissionStoreOptions MemoryLedgerOptions

@@ -1,11 +1,13 @@
 import { assembleGateway, type Dependencies, type GatewayAssembly, type GatewayParts } from "./assemble.js";
 import { createGatewayUsage } from "./billing/gateway-usage.js";
+import type { PriceTables } from "./billing/model-details.js";
 import { type BudgetReports, createBudgetReports } from "./billing/read-budgets.js";
 import type { GatewayUsage } from "./billing/usage-history.js";
 import { type Callers, createCallers } from "./callers/callers.js";
 import { type ChannelStatus, describeChannels } from "./channels/status.js";
 import { createCors } from "./cors.js";
 import { GatewayError } from "./errors.js";
+import { type EstimateQuery, estimateRequest, type RequestEstimate } from "./estimate.js";
 import { createArrival, RequestReport } from "./events.js";
 import { type FilesParts, respondWithFile } from "./files-endpoint.js";
 import { createHealthChecks, type HealthCheckStatus, respondWithHealth } from "./healthz-endpoint.js";
@@ -45,7 +47,7 @@ export interface Gateway {
    * @param host `waitUntil` of hosts that stop a process after its response, such as Workers; `mountPath` if the
    * host has a path of its own before the gateway's. Default mount path: `/`.
    */
-  fetch(request: Request, host?: Pick<GatewayRequest, "waitUntil" | "mountPath">): Promise<Response>;
+  fetch(request: Request, host?: WebHost): Promise<Response>;
   /**
    * For adapters: responds to a request for one of the gateway's paths. For any other path it returns `null` at once
    * and has read nothing, so that the host can call its next handler. The promise does not reject.
@@ -77,6 +79,19 @@ export interface Gateway {
    * number of at least 0
    */
   runTasks(options?: RunTasksOptions): Promise<TaskBatch>;
+  /**
+   * Returns what a request would be charged at most, and its size as the provider would get it. Nothing is sent, held or
+   * counted.
+   *
+   * @param request of the request only the API key or the `caller`, and the `preferences` are used
+   * @throws GatewayError as the request itself would: `invalid_api_key`, `model_not_found`, `invalid_request_error` …
+   */
+  estimate(
+    request: Pick<GatewayRequest, "headers" | "caller" | "preferences">,
+    asked: EstimateQuery,
+  ): Promise<RequestEstimate>;
+  /** Returns the prices that are in effect now. `undefined` without the option `billing`. */
+  prices(): Promise<PriceTables | undefined>;
   /** What was used and charged, and the open holds of callers. Read-only. */
   readonly usage: GatewayUsage;
   /** What callers have spent of their budgets, and the periods before. Read-only. */
@@ -101,6 +116,9 @@ export interface Gateway {
    */
   close(options?: CloseOptions): Promise<void>;
 }
+
+/** What a host of Web requests adds to a request. */
+export type WebHost = Pick<GatewayRequest, "waitUntil" | "mountPath">;
 
 /** How long {@link Gateway.runTasks} works. */
 export interface RunTasksOptions {
@@ -290,6 +308,8 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
       tracker.track(probe);
       return probe;
     },
+    estimate: async (request, asked) => estimateRequest(await reloadable.get(), request, asked),
+    prices: async () => (await reloadable.get()).prices?.tables,
     start() {
       if (closing === undefined) maintenance.start();
     },

@@ -1,6 +1,10 @@
+import type { Caller, Preferences } from "./types.js";
+
 /** Reads headers by name, in any letter case. `Headers` has this shape. */
 export interface HeaderReader {
   get(name: string): string | null;
+  /** The names of all headers, in lower case. Absent: the host cannot list them. The gateway does not use it. */
+  keys?(): Iterable<string>;
 }
 
 /** Tells whether a client has disconnected. An `AbortSignal` has this shape. */
@@ -51,6 +55,15 @@ export interface GatewayRequest {
    * While a body is sent, the host reports a disconnect by calling `return()` of the body.
    */
   readonly signal: ClientSignal;
+  /**
+   * Returns the address at the other end of the socket, such as `127.0.0.1` or `::1`. Absent: the host does not know it. The
+   * gateway does not use it; a page such as that of `@calotype/studio` does.
+   */
+  clientAddress?(): string | undefined;
+  /** The caller of the request, if the host has found out itself who it is: an API key is then not read. */
+  readonly caller?: Caller | undefined;
+  /** Preferences for this request, in place of the caller's own. */
+  readonly preferences?: Preferences | undefined;
   /** Keeps the host alive for work that continues after the response, if the host needs that. */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
 }

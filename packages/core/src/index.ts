@@ -34,6 +34,7 @@ export {
   type GatewayErrorDetails,
   isGatewayError,
 } from "./errors.js";
+export type { EstimateQuery, RequestEstimate } from "./estimate.js";
 export type { BeforeSend, FailureEvent, RequestEvent } from "./events.js";
 export type { Capabilities } from "./families/capabilities.js";
 export {
@@ -43,6 +44,7 @@ export {
   type GatewayStatus,
   type RunTasksOptions,
   type TaskBatch,
+  type WebHost,
 } from "./gateway.js";
 export type { HealthCheckStatus, HealthState } from "./healthz-endpoint.js";
 export type { ReferenceImage } from "./images/reference-image.js";

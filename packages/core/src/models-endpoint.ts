@@ -55,7 +55,7 @@ export async function respondWithModels(
 ): Promise<GatewayResponse> {
   try {
     checkMethod(request, "GET");
-    const found = parts.authenticate(request.headers);
+    const found = parts.authenticate(request);
     const caller = isPromiseLike(found) ? await found : found;
     const body = name === undefined ? listEntries(parts, caller) : findEntry(parts, caller, name);
     const headers = toResponseHeaders("application/json", { id, ignored: [] });

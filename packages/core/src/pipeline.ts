@@ -92,7 +92,7 @@ export async function runPipeline(
   let response: GatewayResponse;
   try {
     checkMethod(request, "POST");
-    const found = parts.authenticate(request.headers);
+    const found = parts.authenticate(request);
     // Awaited only if it is a promise, see `Authenticator`.
     const caller = isPromiseLike(found) ? await found : found;
     report.setCaller(caller.id);

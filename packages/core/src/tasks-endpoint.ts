@@ -54,7 +54,7 @@ export async function respondWithTasks(
   try {
     if (route.action === "cancel") checkMethod(request, "POST");
     else checkMethod(request, "GET", "GET, HEAD");
-    const caller = await authenticate(request.headers);
+    const caller = await authenticate(request);
     return parts.readerLimit.watch(await respond(parts, route, { ...received, caller }));
   } catch (cause) {
     return renderError(toReportedError(cause, parts.logger, id), { id, mask });

@@ -23,7 +23,7 @@ import type { RequestHandler } from "express";
  * app.listen(8787);
  * ```
  */
-export function toExpressHandler(gateway: Gateway): RequestHandler {
+export function toExpressHandler(gateway: Pick<Gateway, "handle">): RequestHandler {
   return (req, res, next) => {
     const handled = handleNodeRequest(gateway, req, res, {
       url: req.baseUrl + req.url,

@@ -26,7 +26,7 @@ import type { Middleware, Request } from "koa";
  * app.listen(8787);
  * ```
  */
-export function toKoaMiddleware(gateway: Gateway): Middleware {
+export function toKoaMiddleware(gateway: Pick<Gateway, "handle">): Middleware {
   return async (ctx, next) => {
     const handled = handleNodeRequest(gateway, ctx.req, ctx.res, {
       ...readMountPath(ctx.url, ctx.originalUrl),

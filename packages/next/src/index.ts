@@ -6,6 +6,9 @@ export interface RouteContext {
   readonly params?: Promise<Readonly<Record<string, string | string[] | undefined>>>;
 }
 
+/** A gateway, or a page that is mounted like one, such as that of `@calotype/studio`. */
+export type Mounted = Pick<Gateway, "fetch">;
+
 /** A route handler of Next.js. */
 export type RouteHandler = (request: Request, context: RouteContext) => Promise<Response>;
 
@@ -36,8 +39,8 @@ export type RouteHandlers = Readonly<
  * );
  * ```
  */
-export function toNextHandlers(gateway: Gateway | (() => Gateway)): RouteHandlers {
-  let created: Gateway | undefined;
+export function toNextHandlers(gateway: Mounted | (() => Mounted)): RouteHandlers {
+  let created: Mounted | undefined;
   const handle: RouteHandler = async (request, { params }) => {
     created ??= typeof gateway === "function" ? gateway() : gateway;
     const mountPath = readMountPath(new URL(request.url).pathname, await params);

@@ -34,12 +34,14 @@ export function toGatewayRequest(
         const value = req.headers[name.toLowerCase()];
         return Array.isArray(value) ? value.join(", ") : (value ?? null);
       },
+      keys: () => Object.keys(req.headers),
     },
     // Leaving the body early must not destroy the socket, because the response is still to be written to it.
     body: isRead ? null : toChunks(req),
     parsedBody: isRead ? host.parsedBody : undefined,
     bodyConsumed: isRead,
     signal: new ResponseSignal(res),
+    clientAddress: () => req.socket.remoteAddress,
   };
 }
 

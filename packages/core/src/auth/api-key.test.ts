@@ -20,8 +20,12 @@ describe("generateApiKey", () => {
     const isShaped = /^cal-[\dA-Za-z]{43}$/.test(key);
     expect(isShaped).toBe(true);
 
-    const authenticate = createAuthenticator(findByHash([{ id: "me", hash }]), Date.now);
-    const caller = await authenticate(new Headers({ authorization: `Bearer ${key}` }));
+    const authenticate = createAuthenticator({
+      find: findByHash([{ id: "me", hash }]),
+      rules: { hasBilling: true, canKeepPeriods: true },
+      now: Date.now,
+    });
+    const caller = await authenticate({ headers: new Headers({ authorization: `Bearer ${key}` }) });
     expect(caller).toEqual({ id: "me" });
   });
 

@@ -16,11 +16,12 @@ import {
 const KEY = "sk-canary-5c1f0e7a";
 const HASHED_KEY = "sk-canary-92b7d3e4";
 const NOW = Date.parse("2026-11-21T09:30:00Z");
+const RULES = { hasBilling: true, canKeepPeriods: true };
 
 const authenticateBy =
   (find: FindCaller, now = () => NOW) =>
   async (header: HeaderReader): Promise<Caller> =>
-    createAuthenticator(find, now)(header);
+    createAuthenticator({ find, now, rules: RULES })({ headers: header });
 
 const headers = (authorization?: string): Headers =>
   new Headers(authorization === undefined ? {} : { authorization });
@@ -142,8 +143,6 @@ describe("keys that expire", () => {
     await expect(authenticate(headers(`Bearer ${KEY}`))).rejects.toEqual(refused);
   });
 });
-
-const RULES = { hasBilling: true, canKeepPeriods: true };
 
 const run = (find: Authenticate): Promise<unknown> =>
   authenticateBy(findByOperator(find, RULES))(headers("Bearer k"));

@@ -1,5 +1,5 @@
 import { GatewayError, isGatewayError } from "../errors.js";
-import type { HeaderReader } from "../http.js";
+import type { GatewayRequest, HeaderReader } from "../http.js";
 import { createKeyMask, toPlainError } from "../redact.js";
 import type { Caller } from "../types.js";
 import { isPromiseLike } from "../util/async.js";
@@ -35,16 +35,31 @@ export type FindCaller = (
  * read the body as soon as the gateway waits, and the gateway must listen before.
  * @throws GatewayError `invalid_api_key`
  */
-export type Authenticator = (headers: HeaderReader) => Caller | Promise<Caller>;
+export type Authenticator = (
+  request: Pick<GatewayRequest, "headers" | "caller" | "preferences">,
+) => Caller | Promise<Caller>;
 
-/** Creates an authenticator over {@link findByOperator}, {@link findByHash}, and what stored callers are found by. */
-export function createAuthenticator(find: FindCaller, now: () => number): Authenticator {
-  const admit = (caller: Caller | undefined): Caller => {
-    if (caller === undefined) throw refused("Wrong API key.");
-    checkExpiry(caller, now());
-    return caller;
-  };
-  return (headers) => {
+/** What {@link createAuthenticator} needs. */
+export interface AuthenticatorParts {
+  /** {@link findByOperator}, {@link findByHash}, and what stored callers are found by. */
+  readonly find: FindCaller;
+  readonly rules: CallerRules;
+  readonly now: () => number;
+}
+
+/** Creates an authenticator. */
+export function createAuthenticator({ find, rules, now }: AuthenticatorParts): Authenticator {
+  return (request) => {
+    const { headers, preferences } = request;
+    const admit = (caller: Caller | undefined): Caller => {
+      if (caller === undefined) throw refused("Wrong API key.");
+      checkExpiry(caller, now());
+      return preferences === undefined ? caller : { ...caller, ...preferences };
+    };
+    if (request.caller !== undefined) {
+      checkCaller(request.caller, rules, "the host named");
+      return admit(request.caller);
+    }
     const apiKey = readApiKey(headers);
     if (apiKey === undefined) {
       throw refused("No API key: send the header Authorization: Bearer <API_KEY>, or api-key: <API_KEY>.");

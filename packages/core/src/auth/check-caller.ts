@@ -24,25 +24,28 @@ const LIMITS: Readonly<Record<keyof CallerLimits, true>> = {
 };
 
 /**
- * Checks the caller that the operator's `authenticate` returned. A budget or a limit that cannot be read must fail the
+ * Checks a caller that the operator's `authenticate` returned, or that the host named. A budget or a limit that cannot be read must fail the
  * request; ignoring it would remove the limit.
  *
+ * @param source the beginning of the messages
  * @throws TypeError that names the field, because the operator must fix it and not the client
  */
-export function checkCaller(caller: Caller, { hasBilling, canKeepPeriods }: CallerRules): void {
+export function checkCaller(
+  caller: Caller,
+  { hasBilling, canKeepPeriods }: CallerRules,
+  source = "authenticate returned",
+): void {
   const { id, group, models, client, responseFormat, streamFormat, sizes, expiresAt, budget, limits } =
     caller;
-  if (!isString(id)) throw new TypeError("authenticate returned a caller without id: it must be a string.");
+  if (!isString(id)) throw new TypeError(`${source} a caller without id: it must be a string.`);
   if (!isName(id)) {
     throw new TypeError(
-      `authenticate returned a caller with a wrong id: it must be ${NAME_RULE}, not ${JSON.stringify(id.slice(0, 50))}….`,
+      `${source} a caller with a wrong id: it must be ${NAME_RULE}, not ${JSON.stringify(id.slice(0, 50))}….`,
     );
   }
   const check = (isValid: boolean, field: string, rule: string): void => {
     if (!isValid) {
-      throw new TypeError(
-        `authenticate returned the caller ${JSON.stringify(id)} with a wrong ${field}: ${rule}.`,
-      );
+      throw new TypeError(`${source} the caller ${JSON.stringify(id)} with a wrong ${field}: ${rule}.`);
     }
   };
   check(group === undefined || isGroup(group), "group", `it must be absent or ${NAME_RULE}`);

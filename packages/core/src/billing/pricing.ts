@@ -19,6 +19,8 @@ import { createTokenKindPrice, hasKindPrices } from "./token-prices.js";
 
 /** The prices of the gateway. */
 export interface PriceList {
+  /** The tables that it was made from. */
+  readonly tables: PriceTables;
   /**
    * @throws GatewayError `model_not_priced` or `group_not_priced`: with `billing`, a request without a price is refused
    */
@@ -46,8 +48,9 @@ export function restorePrice({ details, group_ratio }: PriceTerms): Price {
 
 /** Creates a price list from validated options. */
 export function createPriceList({ model_details, group_ratio }: PriceTables): PriceList {
+  const tables = { model_details, group_ratio: group_ratio ?? { [DEFAULT_GROUP]: "1" } };
   const models = createSeriesMap(model_details);
-  const ratios = new Map(Object.entries(group_ratio ?? { [DEFAULT_GROUP]: "1" }));
+  const ratios = new Map(Object.entries(tables.group_ratio));
   // Parsed at first use, as most of many models and groups may never be used. Bounded by the entries of both tables.
   const prices = new Map<ModelDetails, Map<string, Price>>();
   const findTerms: PriceList["findTerms"] = (model, group) => {
@@ -60,6 +63,7 @@ export function createPriceList({ model_details, group_ratio }: PriceTables): Pr
     return { details, group_ratio: ratio };
   };
   return {
+    tables,
     findTerms,
     find(model, group) {
       const { details, group_ratio: ratio } = findTerms(model, group);

@@ -29,7 +29,7 @@ import {
 /**
  * The callers that are created at run time. The ledger keeps them: that in memory, of `@calotype/sqlite` or of
  * `@calotype/postgres`. A change takes effect within a second on every process that uses the ledger. Requests and tasks that
- * were accepted before go on. Every method rejects with a TypeError if the ledger keeps no callers.
+ * were accepted before go on. Every method but `fixed` rejects with a TypeError if the ledger keeps no callers.
  */
 export interface Callers {
   /**
@@ -40,6 +40,8 @@ export interface Callers {
   create(caller: Caller, options?: KeyOptions): Promise<CallerWithKey>;
   /** Returns a caller that was created at run time. `undefined` if there is none with this id. */
   find(id: string): Promise<CallerInfo | undefined>;
+  /** Returns the callers of the option `callers`, without their keys. They cannot be changed here. */
+  fixed(): Promise<readonly Caller[]>;
   /** Returns callers that were created at run time, by id. */
   list(page?: {
     readonly limit?: number | undefined;
@@ -143,6 +145,8 @@ export interface CallerAuditEntry extends Pick<CallerAuditLine, "sequence" | "by
 export interface StoredCallerRules {
   /** The ids of the option `callers`, which stored callers must not have. */
   readonly fixedIds: ReadonlySet<string>;
+  /** The callers of the option `callers`, without their keys. */
+  readonly fixed: readonly Caller[];
   /** The groups that have prices. `undefined` without `billing`. */
   readonly groups: ReadonlySet<string> | undefined;
   /** Whether the ledger counts by period. */
@@ -209,6 +213,7 @@ export function createCallers(parts: CallersParts): Callers {
       const found = await open().find(checkCallerId(id));
       return found && describeCaller(found);
     },
+    fixed: async () => (await loadRules?.())?.fixed ?? [],
     async list({ limit = DEFAULT_PAGE, after } = {}) {
       checkPage(limit);
       if (after !== undefined) checkCallerId(after, "after");
