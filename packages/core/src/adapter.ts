@@ -20,3 +20,4 @@ export type {
 } from "./telemetry.js";
 export { allowFreeing, freeChunk, isFreeable } from "./util/free-chunk.js";
 export { type ReadableLike, toChunks } from "./util/readable-chunks.js";
+export { createFetch, type MountedHandler, type WebHost } from "./web-host.js";

@@ -29,7 +29,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "./adapter.ts": `
     AttemptDetail AttemptObserver CallObserver CooldownChange HoldEndReport ObservedResponse SkippedRoute StartedAttempt StartedCall Telemetry
     allowFreeing ClientSignal freeChunk Gateway GatewayRequest GatewayResponse GatewayResponseBody HeaderReader
-    isFreeable ReadableLike toChunks`,
+    createFetch isFreeable MountedHandler ReadableLike toChunks WebHost`,
   "./stores.ts": `
     BudgetAlert BudgetLedger BudgetPeriod BudgetStore BudgetThreshold createAlert createAlertListeners findAlerts findPeriod
     findPeriodsAround MAX_ALERT_AGE_MS parsePeriodKey PeriodBalance PeriodFilter PeriodSpan PeriodUnit readListLimit readTagKey

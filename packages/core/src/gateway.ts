@@ -34,7 +34,7 @@ import { createTaskWatch } from "./tasks/task-watch.js";
 import { respondWithTasks, type TasksParts } from "./tasks-endpoint.js";
 import { type ChannelProbe, type ChannelProbeOptions, probeChannel } from "./upstream/probe-channel.js";
 import { settlesWithin } from "./util/async.js";
-import { toWebResponse, WebRequest } from "./web-host.js";
+import { createFetch, type WebHost } from "./web-host.js";
 import type { Webhooks } from "./webhooks/webhooks.js";
 
 /** An image-generation gateway. */
@@ -116,9 +116,6 @@ export interface Gateway {
    */
   close(options?: CloseOptions): Promise<void>;
 }
-
-/** What a host of Web requests adds to a request. */
-export type WebHost = Pick<GatewayRequest, "waitUntil" | "mountPath">;
 
 /** How long {@link Gateway.runTasks} works. */
 export interface RunTasksOptions {
@@ -293,10 +290,7 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
     basePath,
     handle,
     notFound,
-    async fetch(request, host = {}) {
-      const gatewayRequest = new WebRequest(request, host);
-      return toWebResponse(await (handle(gatewayRequest) ?? notFound(gatewayRequest)), request);
-    },
+    fetch: createFetch({ handle, notFound }),
     status: () => ({
       channels: describe(),
       ledger: checks.ledger.status(),

@@ -44,7 +44,6 @@ export {
   type GatewayStatus,
   type RunTasksOptions,
   type TaskBatch,
-  type WebHost,
 } from "./gateway.js";
 export type { HealthCheckStatus, HealthState } from "./healthz-endpoint.js";
 export type { ReferenceImage } from "./images/reference-image.js";
@@ -81,6 +80,7 @@ export type {
 export type { ChannelProbe, ChannelProbeOptions, KeyProbe } from "./upstream/probe-channel.js";
 export type { Fetch } from "./upstream/transport-fetch.js";
 export type { JsonObject } from "./util/json.js";
+export type { WebHost } from "./web-host.js";
 export type {
   CallerEndpoints,
   FindEndpoints,

@@ -1,10 +1,32 @@
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 
+/** What a host of Web requests adds to a request. */
+export type WebHost = Pick<GatewayRequest, "waitUntil" | "mountPath" | "clientAddress">;
+
+/** What responds to the requests of a host: a gateway, or a page that is mounted like one. */
+export interface MountedHandler {
+  /** Returns `null` for a path that is not its own. */
+  handle(request: GatewayRequest): Promise<GatewayResponse> | null;
+  /** Returns the 404 for such a path. */
+  notFound(request: Pick<GatewayRequest, "method" | "url" | "headers">): GatewayResponse;
+}
+
+/** Creates the function that responds to Web requests. */
+export function createFetch({
+  handle,
+  notFound,
+}: MountedHandler): (request: Request, host?: WebHost) => Promise<Response> {
+  return async (request, host = {}) => {
+    const gatewayRequest = new WebRequest(request, host);
+    return toWebResponse(await (handle(gatewayRequest) ?? notFound(gatewayRequest)), request);
+  };
+}
+
 /**
  * A Web `Request` in the shape that hosts of all kinds give. A class: an object literal with a getter would give each
  * request a hidden class of its own in V8.
  */
-export class WebRequest implements GatewayRequest {
+class WebRequest implements GatewayRequest {
   readonly method: string;
   readonly url: string;
   readonly mountPath: string;
@@ -12,9 +34,10 @@ export class WebRequest implements GatewayRequest {
   readonly body: ReadableStream<Uint8Array> | null;
   readonly bodyConsumed: boolean;
   readonly waitUntil: GatewayRequest["waitUntil"];
+  readonly #host: WebHost;
   readonly #request: Request;
 
-  constructor(request: Request, host: Pick<GatewayRequest, "waitUntil" | "mountPath">) {
+  constructor(request: Request, host: WebHost) {
     this.method = request.method;
     this.url = request.url;
     this.mountPath = host.mountPath ?? "/";
@@ -24,6 +47,11 @@ export class WebRequest implements GatewayRequest {
     // Called as a method of `host`, because the context of a Worker rejects a call on another object.
     this.waitUntil = host.waitUntil && ((work) => host.waitUntil?.(work));
     this.#request = request;
+    this.#host = host;
+  }
+
+  clientAddress(): string | undefined {
+    return this.#host.clientAddress?.();
   }
 
   /** Read from the Request each time, because a signal follows the client only while its Request is referenced. */
@@ -33,7 +61,7 @@ export class WebRequest implements GatewayRequest {
 }
 
 /** Converts the gateway's response to a Web `Response`. */
-export function toWebResponse(response: GatewayResponse, request: Request): Response {
+function toWebResponse(response: GatewayResponse, request: Request): Response {
   const { status, headers, body } = response;
   if (request.method === "HEAD" || status === 204 || status === 304)
     return new Response(null, { status, headers });

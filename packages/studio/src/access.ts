@@ -1,0 +1,66 @@
+import type { GatewayRequest } from "@calotype/core/adapter";
+import type { Role } from "./wire.js";
+
+/** A request as {@link Authorize} gets it: without its body. A Web `Request` has these fields too. */
+export interface StudioRequest {
+  readonly method: string;
+  /** The whole path with its query, absolute or from the root. */
+  readonly url: string;
+  /** Reads headers by name, such as `headers.get("cookie")`. */
+  readonly headers: GatewayRequest["headers"];
+  /** Returns the address at the other end of the socket, if the host knows it. Behind a proxy it is that of the proxy. */
+  clientAddress?(): string | undefined;
+}
+
+/** Your own check of who may open the studio. Anything but `"viewer"` and `"admin"` refuses the request. */
+export type Authorize = (
+  request: StudioRequest,
+) => Role | false | null | undefined | Promise<Role | false | null | undefined>;
+
+/** Why a request is refused: `denied` by `authorize`, or not certainly from this machine. */
+export type Refusal = "denied" | "no-address" | "remote" | "host" | "forwarded";
+
+/** Who sent a request. */
+export type Access =
+  | { readonly role: Role; readonly access: "authorize" | "local" }
+  | { readonly refusal: Refusal };
+
+/** Finds out what the sender of a request may do. Rejects if `authorize` fails. */
+export async function findAccess(request: StudioRequest, authorize: Authorize | undefined): Promise<Access> {
+  if (authorize === undefined) {
+    const refusal = findLocalRefusal(request);
+    return refusal === undefined ? { role: "admin", access: "local" } : { refusal };
+  }
+  const role = await authorize(request);
+  return role === "admin" || role === "viewer" ? { role, access: "authorize" } : { refusal: "denied" };
+}
+
+/**
+ * Returns why a request may have come from another machine, or through a page of another site. A proxy on this machine
+ * connects from a loopback address too: it says so with a forwarding header, or keeps the host of the client.
+ */
+function findLocalRefusal(request: StudioRequest): Refusal | undefined {
+  const { headers } = request;
+  const address = request.clientAddress?.();
+  if (address === undefined || headers.keys === undefined) return "no-address";
+  if (!isLoopback(address)) return "remote";
+  if (!isLocalHost(headers.get("host") ?? "")) return "host";
+  for (const name of headers.keys()) {
+    if (/^(?:forwarded|x-forwarded-.*)$/i.test(name)) return "forwarded";
+  }
+  return undefined;
+}
+
+/** Whether an IP address is one of this machine itself. `::ffff:` is IPv4 on a socket of IPv6. */
+function isLoopback(address: string): boolean {
+  const ip = address.toLowerCase().replace(/^::ffff:(?=\d+\.)/, "");
+  return ip === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(ip);
+}
+
+/** Whether a `Host` header names this machine. Any other name may be a site that resolves to a loopback address. */
+function isLocalHost(host: string): boolean {
+  const match = /^(?:\[([\da-f:.]+)\]|([^:[\]]+))(?::\d{1,5})?$/i.exec(host);
+  if (match === null) return false;
+  const [, ipv6, name = ""] = match;
+  return ipv6 === undefined ? name.toLowerCase() === "localhost" || isLoopback(name) : isLoopback(ipv6);
+}

@@ -1,0 +1,117 @@
+import type { Caller, Logger } from "@calotype/core";
+import type { GatewayRequest, GatewayResponse } from "@calotype/core/adapter";
+import { respondToFailure, respondWithError } from "../respond.js";
+import { CHANGE_HEADER, isFromOtherSite, isFromOwnPage } from "../same-origin.js";
+import type { StudioGateway } from "../studio.js";
+import type { Role } from "../wire.js";
+import { CALLER_ROUTES } from "./callers.js";
+import { CHANNEL_ROUTES } from "./channels.js";
+import { PRICE_ROUTES } from "./prices.js";
+import { SESSION_ROUTES } from "./session.js";
+import { TRY_ROUTES } from "./try.js";
+import { USAGE_ROUTES } from "./usage.js";
+
+/** What the routes of the API need. */
+export interface ApiParts {
+  readonly gateway: StudioGateway;
+  /** Who pays in Try without a key. */
+  readonly caller: string | Caller | undefined;
+  readonly logger: Logger;
+}
+
+/** One request to the API, whose sender may send it. */
+export interface ApiCall {
+  readonly request: GatewayRequest;
+  readonly role: Role;
+  readonly access: "authorize" | "local";
+  /** The values of the parts of the path that begin with a colon, decoded. */
+  readonly values: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+}
+
+/** A route of the API. */
+export interface ApiRoute {
+  readonly method: "GET" | "POST" | "PATCH";
+  /** Such as `callers/:id/rotate`. */
+  readonly path: string;
+  /** Who may use it. */
+  readonly role: Role;
+  readonly run: (parts: ApiParts, call: ApiCall) => Promise<GatewayResponse>;
+}
+
+const ROUTES: readonly ApiRoute[] = [
+  ...SESSION_ROUTES,
+  ...TRY_ROUTES,
+  ...USAGE_ROUTES,
+  ...CHANNEL_ROUTES,
+  ...CALLER_ROUTES,
+  ...PRICE_ROUTES,
+];
+
+/** Creates the function that responds to requests below `api/`. It uses only the public interfaces of the gateway. */
+export function createApi(
+  parts: ApiParts,
+): (
+  request: GatewayRequest,
+  path: string,
+  access: Pick<ApiCall, "role" | "access">,
+) => Promise<GatewayResponse> {
+  return async (request, path, { role, access }) => {
+    const found = ROUTES.flatMap((route) => {
+      const values = matchPath(route.path, path);
+      return values === undefined ? [] : [{ route, values }];
+    });
+    const match = found.find(({ route }) => route.method === request.method);
+    if (match === undefined) return respondToUnknown(found.map(({ route }) => route.method));
+    const { route, values } = match;
+    if (route.method === "GET" ? isFromOtherSite(request.headers) : !isFromOwnPage(request.headers)) {
+      const message = `Only the studio's own page may send this request, with the header ${CHANGE_HEADER}: 1.`;
+      return respondWithError(403, "cross_site_request", message);
+    }
+    if (route.role === "admin" && role !== "admin") {
+      return respondWithError(403, "not_admin", "You may look at this, but not change it.");
+    }
+    try {
+      return await route.run(parts, { request, role, access, values, query: readQuery(request.url) });
+    } catch (cause) {
+      return respondToFailure(cause, parts.logger);
+    }
+  };
+}
+
+function respondToUnknown(methods: readonly string[]): GatewayResponse {
+  if (methods.length === 0) return respondWithError(404, "not_found", "The studio has no such address.");
+  return respondWithError(405, "method_not_allowed", `Send ${methods.join(" or ")}.`);
+}
+
+/** Returns the values of the parts with a colon, or `undefined` if the path does not match. */
+function matchPath(pattern: string, path: string): Record<string, string> | undefined {
+  const [names, parts] = [pattern.split("/"), path.split("/")];
+  if (names.length !== parts.length) return undefined;
+  const values: Record<string, string> = {};
+  for (const [index, name] of names.entries()) {
+    const part = parts[index] ?? "";
+    if (!name.startsWith(":")) {
+      if (name !== part) return undefined;
+      continue;
+    }
+    const value = decode(part);
+    if (value === undefined || value === "") return undefined;
+    values[name.slice(1)] = value;
+  }
+  return values;
+}
+
+function decode(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    // Not an encoded value, so no address of the studio.
+    return undefined;
+  }
+}
+
+function readQuery(url: string): URLSearchParams {
+  const start = url.indexOf("?");
+  return new URLSearchParams(start === -1 ? "" : url.slice(start + 1));
+}

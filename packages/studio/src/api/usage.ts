@@ -1,0 +1,43 @@
+import { GatewayError } from "@calotype/core";
+import { respondWithJson } from "../respond.js";
+import type { StudioGateway } from "../studio.js";
+import type { UsageRecord } from "../wire.js";
+import type { ApiRoute } from "./api.js";
+
+export const USAGE_ROUTES: readonly ApiRoute[] = [
+  {
+    method: "GET",
+    path: "requests/:id",
+    role: "viewer",
+    async run({ gateway }, { values: { id = "" }, query }) {
+      const record = await findRecord(gateway, id, query.get("near"));
+      if (record !== undefined) return respondWithJson(record);
+      throw new GatewayError(
+        "not_found",
+        "There is no record with this request id. Requests that reached no provider have none.",
+      );
+    },
+  },
+];
+
+/** Records are looked for in the hour around the time at which the request was sent. */
+const AROUND_MS = 3_600_000;
+
+/** Finds the record of a request that was sent at about the given time. */
+async function findRecord(
+  { usage }: StudioGateway,
+  id: string,
+  near: string | null,
+): Promise<UsageRecord | undefined> {
+  const at = near === null ? Date.now() : Date.parse(near);
+  if (Number.isNaN(at)) {
+    throw new GatewayError("invalid_request_error", "near must be a time such as 2026-11-23T09:00:00Z.", {
+      param: "near",
+    });
+  }
+  const [from, to] = [at - AROUND_MS, at + AROUND_MS].map((time) => new Date(time).toISOString());
+  for await (const record of usage.records({ from, to })) {
+    if (record.id === id) return record;
+  }
+  return undefined;
+}

@@ -1,0 +1,64 @@
+import { useEffect, useState } from "preact/hooks";
+import type { Session } from "../wire.js";
+import { call } from "./api.js";
+import { Failure, Loading } from "./components/feedback.js";
+import { Shell } from "./components/shell.js";
+import { findLanguage, LANGUAGES, type Language, MessagesContext, useMessages } from "./messages/index.js";
+import { type Place, usePlace } from "./router.js";
+import { readStored, writeStored } from "./settings.js";
+import { useData } from "./use-data.js";
+import { CallersView } from "./views/callers.js";
+import { ChannelsView } from "./views/channels.js";
+import { PricesView } from "./views/prices.js";
+import { TryView } from "./views/try.js";
+
+/** The page: its language, its frame, and the view of the address. */
+export function App() {
+  const [language, setLanguage] = useState<Language>(() => {
+    const stored = readStored("language");
+    return stored === "en" || stored === "zh" ? stored : findLanguage();
+  });
+  const messages = LANGUAGES[language];
+  const place = usePlace();
+  const session = useData("session", () => call<Session>("session"));
+  const title = place.view === undefined ? messages.notFound : messages.views[place.view];
+  useEffect(() => {
+    document.documentElement.lang = messages.language;
+    document.title = `${title} · ${messages.brand}`;
+  }, [messages, title]);
+  const choose = (chosen: Language): void => {
+    setLanguage(chosen);
+    writeStored("language", chosen);
+  };
+
+  return (
+    <MessagesContext.Provider value={messages}>
+      <Shell place={place} session={session.data} language={language} onLanguage={choose}>
+        {session.error !== undefined && session.data === undefined ? (
+          <Failure error={session.error} onRetry={session.reload} />
+        ) : session.data === undefined ? (
+          <Loading />
+        ) : (
+          <ViewOf session={session.data} place={place} />
+        )}
+      </Shell>
+    </MessagesContext.Provider>
+  );
+}
+
+/** A component of its own, so that a view keeps its state when the frame is drawn again. */
+function ViewOf({ session, place: { view, query } }: { readonly session: Session; readonly place: Place }) {
+  const messages = useMessages();
+  switch (view) {
+    case "try":
+      return <TryView session={session} />;
+    case "channels":
+      return <ChannelsView session={session} />;
+    case "callers":
+      return <CallersView session={session} query={query} />;
+    case "prices":
+      return <PricesView />;
+    case undefined:
+      return <h1>{messages.notFound}</h1>;
+  }
+}

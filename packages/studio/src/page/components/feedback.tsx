@@ -1,0 +1,132 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { ApiError } from "../api.js";
+import { useMessages } from "../messages/index.js";
+
+/** Shown only if loading takes long enough to be seen. */
+export function Loading() {
+  const messages = useMessages();
+  return (
+    <p class="soft" role="status">
+      {messages.loading}
+    </p>
+  );
+}
+
+/** What is known about an error: what happened in our words, what the server said, and its code. */
+export function ErrorText({ error }: { readonly error: ApiError }) {
+  const messages = useMessages();
+  const own =
+    error.status === 0
+      ? messages.unreachable
+      : (messages.errors[error.code] ?? messages.errors[error.status]);
+  return (
+    <>
+      {own !== undefined && <p>{own}</p>}
+      {error.status !== 0 && <p class="wrap">{error.message}</p>}
+      <p class="small soft">
+        <code>
+          {error.code}
+          {error.param === undefined ? "" : ` · ${error.param}`}
+        </code>
+      </p>
+    </>
+  );
+}
+
+/** A failure that takes the place of a view. */
+export function Failure({ error, onRetry }: { readonly error: ApiError; readonly onRetry: () => void }) {
+  const messages = useMessages();
+  return (
+    <div class="notice bad" role="alert">
+      <p>
+        <strong>{messages.problem}</strong>
+      </p>
+      <ErrorText error={error} />
+      <button type="button" class="button" onClick={onRetry}>
+        {messages.retry}
+      </button>
+    </div>
+  );
+}
+
+/** A failed action, beside what was tried. */
+export function ActionFailure({ error }: { readonly error: ApiError | undefined }) {
+  if (error === undefined) return null;
+  return (
+    <div class="notice bad" role="alert">
+      <ErrorText error={error} />
+    </div>
+  );
+}
+
+/** Says that a refresh failed while the old data are shown. */
+export function StaleNote({ error }: { readonly error: ApiError | undefined }) {
+  const messages = useMessages();
+  return error === undefined ? null : (
+    <p class="notice bad" role="status">
+      {messages.stale}
+    </p>
+  );
+}
+
+/** A state in words and color, with a shape for those who do not see the color. */
+export function Status({
+  tone,
+  children,
+}: {
+  readonly tone: "good" | "warn" | "bad" | "none";
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <span class={`status ${tone}`}>
+      <svg viewBox="0 0 12 12" aria-hidden="true">
+        {tone === "good" && <circle cx="6" cy="6" r="5" fill="currentColor" />}
+        {tone === "warn" && <path d="M6 0.5 11.5 11H0.5z" fill="currentColor" />}
+        {tone === "bad" && <path d="M1 1h10v10H1z" fill="currentColor" />}
+        {tone === "none" && <circle cx="6" cy="6" r="4" fill="none" stroke="currentColor" stroke-width="2" />}
+      </svg>
+      {children}
+    </span>
+  );
+}
+
+/** Copies a text. Says so for a moment, also to screen readers. */
+export function CopyButton({ text, label }: { readonly text: string; readonly label?: string }) {
+  const messages = useMessages();
+  const [isCopied, setCopied] = useState(false);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const copy = async (): Promise<void> => {
+    await writeClipboard(text);
+    setCopied(true);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => setCopied(false), 2_000);
+  };
+  return (
+    <>
+      <button
+        type="button"
+        class="button plain"
+        onClick={() => void copy()}
+        aria-label={label && `${messages.copy}: ${label}`}
+      >
+        {isCopied ? messages.copied : messages.copy}
+      </button>
+      <span class="hidden-text" role="status">
+        {isCopied ? messages.copied : ""}
+      </span>
+    </>
+  );
+}
+
+/** The clipboard of browsers works on https and on this machine. Elsewhere a text field is copied from. */
+async function writeClipboard(text: string): Promise<void> {
+  if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
+  const field = document.createElement("textarea");
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  document.execCommand("copy");
+  field.remove();
+}

@@ -1,0 +1,81 @@
+import type { ComponentChildren } from "preact";
+import type { Session } from "../../wire.js";
+import { LANGUAGES, type Language, useMessages } from "../messages/index.js";
+import { addressOf, followLink, type Place, VIEWS } from "../router.js";
+import { THEMES, useTheme } from "../settings.js";
+
+/** What the frame of the page shows. */
+export interface ShellProps {
+  readonly place: Place;
+  readonly session: Session | undefined;
+  readonly language: Language;
+  readonly onLanguage: (language: Language) => void;
+  readonly children: ComponentChildren;
+}
+
+/** The frame: a rail with the views, and the view. */
+export function Shell({ place, session, language, onLanguage, children }: ShellProps) {
+  const messages = useMessages();
+  const [theme, setTheme] = useTheme();
+  return (
+    <div class="shell">
+      <a class="skip" href="#view">
+        {messages.skip}
+      </a>
+      <header class="rail">
+        <p class="brand">{messages.brand}</p>
+        <nav aria-label={messages.viewsLabel}>
+          <ul>
+            {VIEWS.map((view) => (
+              <li key={view}>
+                <a
+                  href={addressOf(view)}
+                  onClick={followLink}
+                  aria-current={place.view === view ? "page" : undefined}
+                >
+                  {messages.views[view]}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <div class="settings">
+          <select
+            aria-label={messages.languageLabel}
+            value={language}
+            onChange={({ currentTarget }) => onLanguage(currentTarget.value === "zh" ? "zh" : "en")}
+          >
+            {Object.entries(LANGUAGES).map(([code, { language: tag, languageName }]) => (
+              <option key={code} value={code} lang={tag}>
+                {languageName}
+              </option>
+            ))}
+          </select>
+          <select
+            aria-label={messages.theme.label}
+            value={theme}
+            onChange={({ currentTarget }) =>
+              setTheme(THEMES.find((other) => other === currentTarget.value) ?? "auto")
+            }
+          >
+            {THEMES.map((each) => (
+              <option key={each} value={each}>
+                {messages.theme[each]}
+              </option>
+            ))}
+          </select>
+        </div>
+        {session !== undefined && <AccessNote session={session} />}
+      </header>
+      <main class="view" id="view" tabIndex={-1}>
+        {children}
+      </main>
+    </div>
+  );
+}
+
+function AccessNote({ session: { access, role } }: { readonly session: Session }) {
+  const messages = useMessages();
+  if (access === "local") return <p class="access">{messages.localAccess}</p>;
+  return role === "viewer" ? <p class="access">{messages.viewerAccess}</p> : null;
+}

@@ -1,0 +1,33 @@
+/** Shortens a long id in the middle. It is copied whole. */
+export function shorten(id: string, length = 20): string {
+  if (id.length <= length) return id;
+  const half = Math.floor((length - 1) / 2);
+  return `${id.slice(0, half)}…${id.slice(-half)}`;
+}
+
+/** A time in the person's time zone. */
+export function formatTime(iso: string, language: string): string {
+  return new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium" }).format(
+    new Date(iso),
+  );
+}
+
+/** A whole number with separators. */
+export function formatCount(count: number, language: string): string {
+  return new Intl.NumberFormat(language).format(count);
+}
+
+/**
+ * Compares two decimals of at least 0 exactly. Money is never a number of JavaScript here, except for the width of a bar.
+ */
+export function isAtLeast(a: string, b: string): boolean {
+  const [[wholeA, restA], [wholeB, restB]] = [split(a), split(b)];
+  if (wholeA.length !== wholeB.length) return wholeA.length > wholeB.length;
+  const length = Math.max(restA.length, restB.length);
+  return wholeA + restA.padEnd(length, "0") >= wholeB + restB.padEnd(length, "0");
+}
+
+function split(decimal: string): readonly [string, string] {
+  const [whole = "", rest = ""] = decimal.split(".");
+  return [whole.replace(/^0+/, ""), rest];
+}

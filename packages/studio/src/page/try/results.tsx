@@ -1,0 +1,164 @@
+import { useEffect, useState } from "preact/hooks";
+import type { UsageRecord } from "../../wire.js";
+import { Derivation } from "../components/derivation.js";
+import { CopyButton, ErrorText } from "../components/feedback.js";
+import { shorten } from "../format.js";
+import { useMessages } from "../messages/index.js";
+import type { MadeImage, Run, RunCharge } from "./run.js";
+import { readPixels } from "./sizes.js";
+
+/** The runs, the newest first. Runs that were started together stand side by side. */
+export function Results({ groups }: { readonly groups: readonly (readonly Run[])[] }) {
+  const { try: text } = useMessages();
+  if (groups.length === 0) {
+    return (
+      <div class="empty">
+        <p>{text.empty}</p>
+        <p class="soft">{text.emptyHint}</p>
+      </div>
+    );
+  }
+  return (
+    <>
+      {groups.map((group) => (
+        <div class="run-pair" key={group[0]?.id}>
+          {group.map((run) => (
+            <RunResult key={run.id} run={run} />
+          ))}
+        </div>
+      ))}
+    </>
+  );
+}
+
+function RunResult({ run }: { readonly run: Run }) {
+  const { try: text } = useMessages();
+  const isRunning = run.duration === undefined;
+  const missing = isRunning ? Math.max(0, run.asked - run.images.length) : 0;
+  return (
+    <article class="run" aria-label={run.model}>
+      <div class="run-head">
+        <h2 class="wrap">{run.model}</h2>
+        <RunProgress run={run} />
+      </div>
+      <div class={run.images.length + missing === 1 ? "images one" : "images"}>
+        {run.images.map((image, index) => (
+          <ImageFigure key={image.url} image={image} index={index} prompt={run.prompt} />
+        ))}
+        {Array.from({ length: missing }, (_, index) => (
+          <Placeholder key={index} size={run.size} />
+        ))}
+      </div>
+      {run.isStopped === true && <p class="notice">{text.stopped}</p>}
+      {run.error !== undefined && (
+        <div class="notice bad" role="alert">
+          <p>
+            <strong>{text.failed}</strong>
+          </p>
+          <ErrorText error={run.error} />
+        </div>
+      )}
+      {run.imageErrors.length > 0 && (
+        <div class="notice bad" role="alert">
+          <p>{text.partlyFailed(run.imageErrors.length)}</p>
+          <ul>
+            {run.imageErrors.map(({ code, message }, index) => (
+              <li key={index} class="wrap">
+                {message} <code>{code}</code>
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {run.charge !== undefined && <ChargeOf charge={run.charge} />}
+      {run.requestId !== undefined && (
+        <p class="small soft">
+          {text.requestId} <code title={run.requestId}>{shorten(run.requestId, 24)}</code>{" "}
+          <CopyButton text={run.requestId} label={text.requestId} />
+        </p>
+      )}
+    </article>
+  );
+}
+
+/** The seconds, and what is happening. Screen readers hear the steps, not the seconds. */
+function RunProgress({ run }: { readonly run: Run }) {
+  const { try: text } = useMessages();
+  const isRunning = run.duration === undefined;
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    if (!isRunning) return undefined;
+    const timer = setInterval(() => setNow(Date.now()), 100);
+    return () => clearInterval(timer);
+  }, [isRunning]);
+  const elapsed = run.duration ?? Math.max(0, now - run.startedAt);
+  const step = isRunning
+    ? run.images.length === 0
+      ? text.waiting
+      : text.imageOf(run.images.length, run.asked)
+    : text.done(run.images.length);
+  return (
+    <p class="soft">
+      <span class="number">{text.seconds((elapsed / 1000).toFixed(1))}</span> ·{" "}
+      <span role="status">{step}</span>
+    </p>
+  );
+}
+
+function ImageFigure({
+  image,
+  index,
+  prompt,
+}: {
+  readonly image: MadeImage;
+  readonly index: number;
+  readonly prompt: string;
+}) {
+  const { try: text } = useMessages();
+  return (
+    <figure class="image">
+      <img src={image.url} alt={text.imageAlt(index + 1, prompt)} />
+      <figcaption>
+        {image.size !== undefined && <span>{image.size.replace("x", " × ")}</span>}
+        <a href={image.url} download={`calotype-${index + 1}.${image.extension}`}>
+          {text.download}
+        </a>
+      </figcaption>
+    </figure>
+  );
+}
+
+/** The place that an image will take. A canvas has a size of its own, and shrinks as an image does. */
+function Placeholder({ size }: { readonly size: string | undefined }) {
+  const [width = DEFAULT_SIDE, height = DEFAULT_SIDE] = readPixels(size) ?? [];
+  return <canvas class="placeholder" width={width} height={height} aria-hidden="true" />;
+}
+
+const DEFAULT_SIDE = 2048;
+
+function ChargeOf({ charge }: { readonly charge: RunCharge }) {
+  const { try: text } = useMessages();
+  if (charge === "reading") return <p class="soft">{text.chargeWaiting}</p>;
+  if (charge === "none") return <p>{text.chargeNone}</p>;
+  if (charge === "unknown") return <p>{text.chargeUnknown}</p>;
+  if (charge.charge === null) return <p class="soft">{text.priceFree}</p>;
+  return (
+    <div>
+      <p class="price">
+        {text.charge} <strong>{charge.charge}</strong>
+      </p>
+      <HowCharged record={charge} />
+    </div>
+  );
+}
+
+function HowCharged({ record }: { readonly record: UsageRecord }) {
+  const { try: text } = useMessages();
+  if (record.state !== "settled" || record.derivation === undefined) return null;
+  return (
+    <details>
+      <summary>{text.howCharged}</summary>
+      <Derivation derivation={record.derivation} />
+    </details>
+  );
+}

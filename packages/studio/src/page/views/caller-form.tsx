@@ -1,0 +1,158 @@
+import { useState } from "preact/hooks";
+import type { CallerRow, NewKey } from "../../wire.js";
+import { type ApiError, call } from "../api.js";
+import { Dialog } from "../components/dialog.js";
+import { ActionFailure } from "../components/feedback.js";
+import { ChoiceField, TextField } from "../components/field.js";
+import { useMessages } from "../messages/index.js";
+import { toApiError } from "../use-data.js";
+import { type CallerFields, NO_FIELDS, toFields, toPatches, toSettings } from "./caller-fields.js";
+
+/** The form of a new caller, or of one that exists. */
+export function CallerForm({
+  caller,
+  onClose,
+  onCreated,
+  onChanged,
+}: {
+  readonly caller?: CallerRow;
+  readonly onClose: () => void;
+  readonly onCreated?: (created: NewKey) => void;
+  readonly onChanged?: () => void;
+}) {
+  const messages = useMessages();
+  const text = messages.callers;
+  const [id, setId] = useState("");
+  const [fields, setFields] = useState(() => (caller === undefined ? NO_FIELDS : toFields(caller)));
+  const [error, setError] = useState<ApiError>();
+  const [isBusy, setBusy] = useState(false);
+  const set =
+    (name: keyof CallerFields) =>
+    (value: string): void =>
+      setFields((old) => ({ ...old, [name]: value }));
+  const save = async (): Promise<void> => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      if (caller === undefined) {
+        const body = { id: id.trim(), ...toSettings(fields) };
+        onCreated?.(await call<NewKey>("callers", { method: "POST", body }));
+      } else {
+        const path = `callers/${encodeURIComponent(caller.id)}`;
+        for (const body of toPatches(caller, fields)) await call(path, { method: "PATCH", body });
+        onChanged?.();
+      }
+    } catch (cause) {
+      setError(toApiError(cause));
+      setBusy(false);
+    }
+  };
+  const problemOf = (param: string): string | undefined =>
+    error?.param === param || error?.param?.startsWith(`${param}.`) === true ? error.message : undefined;
+  const shown = error?.param;
+  const isAtField = ["id", "group", "models", "expiresAt", "budget", "limits"].some(
+    (name) => shown === name || shown?.startsWith(`${name}.`),
+  );
+  const whole = { inputMode: "numeric" } as const;
+  return (
+    <Dialog title={caller === undefined ? text.create : `${text.change}: ${caller.id}`} onClose={onClose}>
+      <form
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          void save();
+        }}
+      >
+        {caller === undefined && (
+          <>
+            <p class="soft">{text.createHint}</p>
+            <TextField
+              label={text.id}
+              value={id}
+              onValue={setId}
+              problem={problemOf("id")}
+              input={{ autocomplete: "off", spellcheck: false, maxLength: 200, autofocus: true }}
+            />
+          </>
+        )}
+        <fieldset>
+          <legend>{text.budget}</legend>
+          <div class="row">
+            <TextField
+              label={text.amount}
+              hint={text.noBudget}
+              value={fields.amount}
+              onValue={set("amount")}
+              problem={problemOf("budget")}
+              input={{ inputMode: "decimal" }}
+            />
+            <ChoiceField
+              label={text.period}
+              value={fields.period}
+              onValue={set("period")}
+              choices={Object.entries(text.periods)}
+            />
+            {fields.period !== "total" && (
+              <TextField
+                label={text.timeZone}
+                value={fields.timeZone}
+                onValue={set("timeZone")}
+                input={{ placeholder: "UTC", spellcheck: false }}
+              />
+            )}
+          </div>
+        </fieldset>
+        <fieldset>
+          <legend>{text.limits}</legend>
+          <div class="row">
+            {(["requestsPerMinute", "imagesPerMinute", "concurrent"] as const).map((name) => (
+              <TextField
+                key={name}
+                label={text[name]}
+                value={fields[name]}
+                onValue={set(name)}
+                problem={problemOf(`limits.${name}`)}
+                input={whole}
+              />
+            ))}
+          </div>
+          <p class="small soft">{text.limitsHint}</p>
+        </fieldset>
+        <div class="row">
+          <TextField
+            label={text.group}
+            hint={text.groupHint}
+            value={fields.group}
+            onValue={set("group")}
+            problem={problemOf("group")}
+          />
+          <TextField
+            label={text.expires}
+            hint={text.expiresHint}
+            value={fields.expiresAt}
+            onValue={set("expiresAt")}
+            problem={problemOf("expiresAt")}
+            input={{ type: "datetime-local" }}
+          />
+        </div>
+        <TextField
+          label={text.models}
+          hint={text.modelsHint}
+          value={fields.models}
+          onValue={set("models")}
+          problem={problemOf("models")}
+          input={{ spellcheck: false }}
+        />
+        {!isAtField && <ActionFailure error={error} />}
+        <div class="actions">
+          <button type="submit" class="button primary" disabled={isBusy}>
+            {caller === undefined ? text.create : text.save}
+          </button>
+          <button type="button" class="button" onClick={onClose}>
+            {messages.cancel}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

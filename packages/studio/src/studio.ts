@@ -1,0 +1,130 @@
+import { type Caller, consoleLogger, type Gateway, type Logger } from "@calotype/core";
+import { createFetch, type GatewayRequest, type GatewayResponse } from "@calotype/core/adapter";
+import { type Authorize, findAccess } from "./access.js";
+import { createApi } from "./api/api.js";
+import { respondWithFile, respondWithPage } from "./page-files.js";
+import { refuse } from "./refused-page.js";
+import { respondToFailure, respondWithError } from "./respond.js";
+
+/** The parts of a gateway that the studio uses. All of them are public. */
+export type StudioGateway = Pick<
+  Gateway,
+  | "basePath"
+  | "handle"
+  | "notFound"
+  | "status"
+  | "probeChannel"
+  | "estimate"
+  | "prices"
+  | "usage"
+  | "budgets"
+  | "callers"
+>;
+
+/** The options of {@link createStudio}. */
+export interface StudioOptions {
+  /**
+   * Your own check of who may open the studio: `"viewer"` may look, `"admin"` may also change callers, probe channels, and
+   * spend the money of `caller`. It is called for every request of the page. Default: the studio responds only to requests
+   * that certainly come from this machine, as `"admin"`.
+   */
+  readonly authorize?: Authorize | undefined;
+  /**
+   * Who pays for images in Try without an API key: the id of a caller of the gateway, or a caller that only the studio has,
+   * such as `{ id: "studio", budget: { amount: "5", period: "day" } }`. Its requests are limited and charged like any
+   * other. Default: none, and Try needs an API key.
+   */
+  readonly caller?: string | Caller | undefined;
+  /**
+   * The path of the studio if the host gives no path of its own, such as `toNodeHandler(createStudio(…))` without a
+   * framework. Default `/studio`.
+   */
+  readonly basePath?: string | undefined;
+  /** Gets the errors of the studio. Default: lines of JSON on stderr. */
+  readonly logger?: Logger | undefined;
+}
+
+/** A studio, to be mounted with the adapters of a gateway. */
+export type Studio = Pick<Gateway, "basePath" | "handle" | "notFound" | "fetch">;
+
+/** The views of the page. Their paths get its HTML. */
+const VIEWS: ReadonlySet<string> = new Set(["", "try", "usage", "channels", "callers", "prices"]);
+
+/**
+ * Creates a page for the operator of a gateway: try a prompt, see what it costs, the channels, the callers and their budgets,
+ * and the prices. Mount it at a path of its own, in the way in which the gateway is mounted.
+ *
+ * @throws TypeError for a `basePath` that is not a path such as `/studio`
+ * @example
+ * ```ts
+ * import { createGateway } from "@calotype/core";
+ * import { createStudio } from "@calotype/studio";
+ *
+ * const gateway = createGateway({
+ *   models: { "doubao-seedream-4-5-251128": { family: "seedream" } },
+ *   channels: [{ id: "ark", family: "seedream", apiKey: process.env.ARK_API_KEY }],
+ *   callers: [{ id: "me", key: process.env.CALOTYPE_API_KEY }],
+ * });
+ * const studio = createStudio(gateway, {
+ *   authorize: ({ headers }) => headers.get("cookie")?.includes(`session=${process.env.ADMIN_SESSION}`) && "admin",
+ * });
+ * const page = await studio.fetch(new Request("http://localhost/studio"));
+ * // page.status === 403, because the request has no cookie
+ * ```
+ */
+export function createStudio(gateway: StudioGateway, options: StudioOptions = {}): Studio {
+  const { authorize, caller, logger = consoleLogger } = options;
+  const ownPath = checkBasePath(options.basePath ?? "/studio");
+  const api = createApi({ gateway, caller, logger });
+
+  const respondTo = async (
+    request: GatewayRequest,
+    base: string,
+    below: string,
+  ): Promise<GatewayResponse> => {
+    const isApi = below.startsWith("/api/");
+    try {
+      const access = await findAccess(request, authorize);
+      if ("refusal" in access) return refuse(access.refusal, { isApi });
+      if (isApi) return await api(request, below.slice(5), access);
+      if (request.method !== "GET" && request.method !== "HEAD") {
+        return respondWithError(405, "method_not_allowed", "Send GET.");
+      }
+      if (below.startsWith("/assets/")) return await respondWithFile(below.slice(1), request.headers);
+      const [view = ""] = below.slice(1).split("/");
+      return await respondWithPage(base, VIEWS.has(view) ? 200 : 404);
+    } catch (cause) {
+      return respondToFailure(cause, logger);
+    }
+  };
+
+  const handle: Studio["handle"] = (request) => {
+    const path = readPath(request.url);
+    const base = findBase(request.mountPath, ownPath);
+    if (base === undefined || (path !== base && !path.startsWith(`${base}/`))) return null;
+    return respondTo(request, base, path.slice(base.length));
+  };
+  const notFound: Studio["notFound"] = () =>
+    respondWithError(404, "not_found", `The studio is at ${ownPath}.`);
+  return { basePath: ownPath, handle, notFound, fetch: createFetch({ handle, notFound }) };
+}
+
+const PATH = /^(?:\/[\w.~%@:+-]+)+$/;
+
+/** The path at which the studio is mounted. `undefined` for one that the page could not write into its addresses. */
+function findBase(mountPath: string | undefined, ownPath: string): string | undefined {
+  const mounted = mountPath?.replace(/\/+$/, "") ?? "";
+  if (mounted === "") return ownPath;
+  return PATH.test(mounted) ? mounted : undefined;
+}
+
+function checkBasePath(basePath: string): string {
+  if (PATH.test(basePath)) return basePath;
+  throw new TypeError("basePath of the studio must be a path such as /studio, without a slash at its end.");
+}
+
+/** The path of an absolute URL, or of one from the root, without its query. */
+function readPath(url: string): string {
+  const path = url.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i, "").replace(/[?#].*$/s, "");
+  return path === "" ? "/" : path;
+}

@@ -1,0 +1,150 @@
+// The types that the page and its server share. This file has no code.
+import type {
+  Caller,
+  CallerAuditEntry,
+  CallerInfo,
+  CallerPatch,
+  ChannelProbe,
+  EstimateQuery,
+  GatewayStatus,
+  RequestEstimate,
+  SettledRecord,
+  UsageRecord,
+} from "@calotype/core";
+import type { BudgetStatus, ChargeDerivation, ModelDetails, PriceTables } from "@calotype/core/billing";
+
+export type {
+  BudgetStatus,
+  Caller,
+  CallerAuditEntry,
+  CallerPatch,
+  ChannelProbe,
+  ChargeDerivation,
+  EstimateQuery,
+  GatewayStatus,
+  ModelDetails,
+  PriceTables,
+  RequestEstimate,
+  SettledRecord,
+  UsageRecord,
+};
+
+/** What a person may do: look, or also change callers, probe channels and spend the money of the studio's caller. */
+export type Role = "viewer" | "admin";
+
+/** `GET api/session`: what the page has to know before it shows anything. */
+export interface Session {
+  readonly role: Role;
+  /** `local`: there is no `authorize`, and the request came from this machine. */
+  readonly access: "authorize" | "local";
+  /** The path of the gateway's endpoints before `/v1`, for the code to copy. */
+  readonly gatewayPath: string;
+  /** Whether the gateway has prices. */
+  readonly hasPrices: boolean;
+  /** The id of the caller that pays in Try without a key. Absent: there is none, or this person may not use it. */
+  readonly tryCaller?: string;
+}
+
+/** A caller with its budget. `fixed`: it is in the options and cannot be changed here. */
+export interface CallerRow extends Omit<CallerInfo, "state" | "keys" | "createdAt" | "changedAt"> {
+  readonly state: CallerInfo["state"] | "fixed";
+  readonly keys?: CallerInfo["keys"];
+  readonly createdAt?: string;
+  readonly changedAt?: string;
+  /** Absent if it cannot be read; `budgetProblem` then says why. */
+  readonly spent?: BudgetStatus;
+  readonly budgetProblem?: string;
+}
+
+/** `GET api/callers`. */
+export interface CallerRows {
+  readonly callers: readonly CallerRow[];
+  /** `after` of the next page. Absent on the last page. */
+  readonly next?: string;
+  /** False if the ledger keeps no callers, so that none can be created. */
+  readonly canCreate: boolean;
+}
+
+/** `POST api/callers` and `POST api/callers/{id}/rotate`. */
+export interface NewKey {
+  readonly caller: CallerRow;
+  /** Shown once. */
+  readonly key: string;
+}
+
+/** `GET api/callers/{id}/audit`. */
+export interface CallerHistory {
+  readonly lines: readonly CallerAuditEntry[];
+}
+
+/** A channel and the models that a probe can ask it for. */
+export interface ProbeRequest {
+  readonly model?: string;
+}
+
+/** `GET api/prices`. */
+export interface PriceView {
+  /** `null` without prices. */
+  readonly tables: PriceTables | null;
+}
+
+/** `POST api/prices/calculate`: what a number of images costs, with the derivation. */
+export interface CalculateRequest {
+  readonly model: string;
+  readonly group?: string;
+  readonly images: number;
+  /** Pixels of each image, such as `2048x2048`. */
+  readonly size?: string;
+  readonly quality?: string;
+  readonly outputTokens?: number;
+  readonly totalTokens?: number;
+  readonly referenceImages?: number;
+}
+
+/** The answer to {@link CalculateRequest}. */
+export interface CalculatedCharge {
+  readonly amount: string;
+  readonly derivation: ChargeDerivation;
+}
+
+/** A model of `GET /v1/models`, as far as the page reads it. */
+export interface ModelEntry {
+  readonly id: string;
+  readonly owned_by: string;
+  readonly capabilities: {
+    readonly operations: readonly ("generate" | "edit")[];
+    readonly sizes: ModelSizes | null;
+    readonly max_images: number | null;
+    readonly references: { readonly min: number; readonly max: number } | null;
+    readonly stream: boolean;
+    readonly background: readonly string[] | null;
+    readonly output_formats: readonly string[] | null;
+    readonly qualities?: readonly string[];
+  };
+}
+
+/** The sizes that a model accepts. If all of it is empty, the model takes no size. */
+export interface ModelSizes {
+  readonly presets: readonly string[];
+  readonly list: readonly string[];
+  readonly min_pixels: number | null;
+  readonly max_pixels: number | null;
+  readonly min_side: number | null;
+  readonly max_side: number | null;
+  readonly max_aspect_ratio: number | null;
+  readonly multiple_of?: number;
+}
+
+/** Any error of the studio or of the gateway. */
+export interface ErrorBody {
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly param?: string | null;
+    /** What the provider said, if it is known. */
+    readonly upstream?: { readonly code?: string; readonly message?: string };
+  };
+}
+
+/** The header that every request that changes something must have. */
+export type ChangeHeader = "x-calotype-studio";

@@ -1,0 +1,20 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vite";
+
+const root = fileURLToPath(new URL("src/page", import.meta.url));
+
+/** Builds the page to `dist/page`. `tsup.config.ts` then puts its files into the package's code. */
+export default defineConfig({
+  root,
+  // The server writes the real path before each address of the page.
+  base: "/__studio__/",
+  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  build: {
+    outDir: fileURLToPath(new URL("dist/page", import.meta.url)),
+    emptyOutDir: true,
+    target: "es2023",
+    // A data URL would need an exception in the Content-Security-Policy.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+});
