@@ -130,3 +130,12 @@ async function writeClipboard(text: string): Promise<void> {
   document.execCommand("copy");
   field.remove();
 }
+
+/** Lines of code. They scroll if they are too long, also by keyboard. */
+export function Code({ code, label }: { readonly code: string; readonly label: string }) {
+  return (
+    <pre class="code" tabIndex={0} role="group" aria-label={label}>
+      {code}
+    </pre>
+  );
+}

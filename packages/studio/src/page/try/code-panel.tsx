@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { EstimateQuery } from "../../wire.js";
-import { CopyButton } from "../components/feedback.js";
+import { Code, CopyButton } from "../components/feedback.js";
 import { useMessages } from "../messages/index.js";
 import { CODE_KINDS, type CodeKind, writeCode } from "./code.js";
 
@@ -23,9 +23,7 @@ export function CodePanel({ query, baseUrl }: { readonly query: EstimateQuery; r
           </div>
           <CopyButton text={code} label={kind} />
         </div>
-        <pre class="code" tabIndex={0} role="group" aria-label={kind}>
-          {code}
-        </pre>
+        <Code code={code} label={kind} />
         <p class="small soft">{text.codeHint}</p>
       </div>
     </details>

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { CallerRow, CallerRows, NewKey, Session } from "../../wire.js";
 import { call } from "../api.js";
 import { Dialog } from "../components/dialog.js";
-import { CopyButton, Failure, Loading, StaleNote, Status } from "../components/feedback.js";
+import { Code, CopyButton, Failure, Loading, StaleNote, Status } from "../components/feedback.js";
 import { isAtLeast } from "../format.js";
 import { useMessages } from "../messages/index.js";
 import { addressOf, followLink, go } from "../router.js";
@@ -45,7 +45,7 @@ export function CallersView({
         <div class="empty">
           <p>{text.empty}</p>
           <p class="soft">{text.createHint}</p>
-          <pre class="code">{SOURCE}</pre>
+          <Code code={SOURCE} label={text.createHint} />
         </div>
       )}
       {data !== undefined && data.callers.length > 0 && (

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { ChannelProbe, GatewayStatus, Session } from "../../wire.js";
 import { type ApiError, call } from "../api.js";
 import { Dialog } from "../components/dialog.js";
-import { ActionFailure, Failure, Loading, StaleNote, Status } from "../components/feedback.js";
+import { ActionFailure, Code, Failure, Loading, StaleNote, Status } from "../components/feedback.js";
 import { TextField } from "../components/field.js";
 import { type Messages, useMessages } from "../messages/index.js";
 import { toApiError, useData } from "../use-data.js";
@@ -29,7 +29,7 @@ export function ChannelsView({ session }: { readonly session: Session }) {
         <div class="empty">
           <p>{messages.channels.empty}</p>
           <p class="soft">{messages.channels.emptyHint}</p>
-          <pre class="code">{EXAMPLE}</pre>
+          <Code code={EXAMPLE} label={messages.channels.emptyHint} />
         </div>
       )}
       {data !== undefined && data.channels.length > 0 && (

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { CalculatedCharge, CalculateRequest, ModelDetails, PriceTables, PriceView } from "../../wire.js";
 import { type ApiError, call } from "../api.js";
 import { Derivation } from "../components/derivation.js";
-import { ActionFailure, Failure, Loading } from "../components/feedback.js";
+import { ActionFailure, Code, Failure, Loading } from "../components/feedback.js";
 import { ChoiceField, TextField } from "../components/field.js";
 import { formatCount } from "../format.js";
 import { type Messages, useMessages } from "../messages/index.js";
@@ -27,7 +27,7 @@ export function PricesView() {
         <div class="empty">
           <p>{messages.prices.none}</p>
           <p class="soft">{messages.prices.noneHint}</p>
-          <pre class="code">{EXAMPLE}</pre>
+          <Code code={EXAMPLE} label={messages.prices.noneHint} />
         </div>
       )}
       {data !== undefined && data.tables !== null && <Prices tables={data.tables} />}

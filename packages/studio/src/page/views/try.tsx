@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { EstimateQuery, ModelEntry, Session } from "../../wire.js";
 import { call } from "../api.js";
-import { Failure, Loading } from "../components/feedback.js";
+import { Code, Failure, Loading } from "../components/feedback.js";
 import { TextField } from "../components/field.js";
 import { useMessages } from "../messages/index.js";
 import { findStorage, readStored, writeStored } from "../settings.js";
@@ -82,7 +82,7 @@ function Disabled({ onKey }: Pick<KeyProps, "onKey">) {
       <p>{text.disabledHint}</p>
       <KeyForm onKey={onKey} />
       <p class="soft">{text.disabledCode}</p>
-      <pre class="code">{CALLER_CODE}</pre>
+      <Code code={CALLER_CODE} label={text.disabledCode} />
     </div>
   );
 }

@@ -1,0 +1,347 @@
+import { createMemoryLedger } from "@calotype/core";
+import type { Ledger } from "@calotype/core/stores";
+import { describe, expect, it } from "vitest";
+import { CALLER_KEY, MODEL, openStudio } from "../testing/open-studio.js";
+import type { CallerRow, CallerRows, NewKey } from "../wire.js";
+
+const FIELDS = { model: MODEL, prompt: "a fox" };
+const GENERATE = { method: "POST", path: "/api/images/generations", body: FIELDS };
+const KEY = { "x-calotype-studio-key": CALLER_KEY };
+/** Strings that callers can choose, or that providers send. */
+const HOSTILE = [
+  "<script>alert(1)</script>",
+  '"><img src=x onerror=alert(1)>',
+  "</textarea><b>",
+  "javascript:alert(1)",
+  "${7*7}{{7*7}}",
+  "\u202Etxt.exe",
+];
+
+describe("Try", () => {
+  it("is paid by the key that the person enters", async () => {
+    const { send, gateway } = openStudio({ authorize: () => "viewer" });
+
+    const { status, headers, json } = await send({ ...GENERATE, headers: KEY });
+
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ data: [{ b64_json: expect.any(String) }] });
+    expect(await gateway.usage.balance("shop")).toEqual({ settled: "0.2", held: "0" });
+    const record = await send({ path: `/api/requests/${headers["x-request-id"]}` });
+    expect(record.json).toMatchObject({ caller: "shop", charge: "0.2", derivation: { exact: "0.2" } });
+  });
+
+  it.each([
+    ["a caller of the options", "shop", "shop"],
+    ["a caller of the studio only", { id: "desk", budget: "1" }, "desk"],
+  ])("is paid by %s for an admin", async (_what, caller, id) => {
+    const { send, gateway } = openStudio({ caller });
+
+    expect((await send({ path: "/api/session" })).json).toMatchObject({ tryCaller: id });
+    expect((await send(GENERATE)).status).toBe(200);
+    expect(await gateway.usage.balance(id)).toEqual({ settled: "0.2", held: "0" });
+  });
+
+  it("is paid by a caller that was created at run time, until it is revoked", async () => {
+    const { send, gateway } = openStudio({ caller: "late" });
+
+    expect((await send(GENERATE)).json).toMatchObject({ error: { code: "caller_not_found" } });
+    await gateway.callers.create({ id: "late", budget: "0.3" });
+    expect((await send(GENERATE)).status).toBe(200);
+    expect((await send(GENERATE)).json).toMatchObject({ error: { code: "insufficient_quota" } });
+    await gateway.callers.revoke("late");
+    expect((await send(GENERATE)).json).toMatchObject({ error: { code: "caller_not_found" } });
+  });
+
+  it("does not spend the money of the studio's caller for a viewer", async () => {
+    const { send, emulator } = openStudio({ authorize: () => "viewer", caller: "shop" });
+
+    expect((await send({ path: "/api/session" })).json).not.toHaveProperty("tryCaller");
+    expect((await send(GENERATE)).status).toBe(401);
+    expect((await send({ path: "/api/models" })).status).toBe(401);
+    expect(emulator.requests).toEqual([]);
+  });
+
+  it("passes neither the operator's credentials nor its cookies to the gateway", async () => {
+    const seen: (string | null)[] = [];
+    const { send } = openStudio(
+      { authorize: () => "admin" },
+      {
+        callers: undefined,
+        authenticate: (key, headers) => {
+          seen.push(key, headers.get("cookie"), headers.get("x-calotype-tags"));
+          return { id: "me" };
+        },
+      },
+    );
+    const headers = {
+      authorization: "Bearer of-the-operator",
+      cookie: "session=1",
+      "x-calotype-tags": "a=b",
+    };
+
+    expect((await send({ ...GENERATE, headers })).status).toBe(401);
+    await send({ ...GENERATE, headers: { ...headers, ...KEY } });
+
+    expect(seen).toEqual([CALLER_KEY, null, null]);
+  });
+
+  it("shows what a request would cost, with the derivation, and what is wrong with it", async () => {
+    const { send } = openStudio({ caller: "shop" });
+    const estimate = (body: unknown) => send({ method: "POST", path: "/api/estimate", body });
+
+    const good = await estimate({ operation: "generate", fields: { ...FIELDS, n: 3 } });
+    const wrong = await estimate({ operation: "generate", fields: { ...FIELDS, size: "1x1" } });
+
+    expect(good.json).toMatchObject({ maxImages: 3, charge: { amount: "0.6", derivation: { count: 3 } } });
+    expect([wrong.status, wrong.json]).toMatchObject([400, { error: { param: "size" } }]);
+  });
+
+  it.each([
+    ["no operation", { fields: FIELDS }, "operation"],
+    ["a native request", { operation: "native", fields: FIELDS }, "operation"],
+    ["no fields", { operation: "generate" }, "fields"],
+    ["a list of fields", { operation: "edit", fields: [] }, "fields"],
+  ])("refuses an estimate with %s", async (_what, body, param) => {
+    const { send } = openStudio({ caller: "shop" });
+
+    const { status, json } = await send({ method: "POST", path: "/api/estimate", body });
+
+    expect([status, json]).toMatchObject([400, { error: { param } }]);
+  });
+
+  it("stores no prompt", async () => {
+    const { send, gateway, log } = openStudio({ caller: "shop" });
+
+    const { headers } = await send({ ...GENERATE, body: { ...FIELDS, prompt: "prompt-canary" } });
+    const record = await gateway.usage.find(headers["x-request-id"] ?? "");
+
+    expect(record).toMatchObject({ caller: "shop" });
+    expect(JSON.stringify([record, log])).not.toContain("prompt-canary");
+  });
+});
+
+describe("callers", () => {
+  it("are created with a key, changed, rotated and revoked, with the studio in the audit lines", async () => {
+    const { send, gateway } = openStudio();
+
+    const created = await send({
+      method: "POST",
+      path: "/api/callers",
+      body: { id: "new/one", budget: { amount: "5", period: "day" }, limits: { concurrent: 2 } },
+    });
+    const { key } = created.json as NewKey;
+    const path = "/api/callers/new%2Fone";
+    const changed = await send({
+      method: "PATCH",
+      path,
+      body: { group: "default", limits: { concurrent: 3 } },
+    });
+    const rotated = await send({ method: "POST", path: `${path}/rotate`, body: { overlapSeconds: 0 } });
+    const revoked = await send({ method: "POST", path: `${path}/revoke` });
+    const audit = await send({ path: `${path}/audit` });
+
+    expect(created.status).toBe(201);
+    expect(changed.json).toMatchObject({ limits: { concurrent: 3 }, spent: { limit: "5", left: "5" } });
+    expect((rotated.json as NewKey).key).not.toBe(key);
+    expect(revoked.json).toMatchObject({ state: "revoked", keys: [] });
+    expect(audit.json).toMatchObject({
+      lines: [
+        { action: "revoke", by: "studio" },
+        { action: "rotate", by: "studio" },
+        { action: "change", by: "studio" },
+        { action: "create", by: "studio" },
+      ],
+    });
+    expect(JSON.stringify(await gateway.callers.list())).not.toContain(key);
+  });
+
+  it("are listed with those of the options first, without keys, and with their budgets", async () => {
+    const { send, gateway } = openStudio();
+    await gateway.callers.create({ id: "a" });
+
+    const { json, text } = await send({ path: "/api/callers" });
+
+    expect((json as CallerRows).callers).toMatchObject([
+      { id: "shop", state: "fixed", spent: { settled: "0", left: "10" } },
+      { id: "a", state: "active", spent: { settled: "0" } },
+    ]);
+    expect(text).not.toContain(CALLER_KEY);
+  });
+
+  it("are listed in pages", async () => {
+    const { send, gateway } = openStudio();
+    for (let index = 0; index < 101; index++)
+      await gateway.callers.create({ id: `c${String(index).padStart(3, "0")}` });
+
+    const first = (await send({ path: "/api/callers" })).json as CallerRows;
+    const second = (await send({ path: `/api/callers?after=${first.next}` })).json as CallerRows;
+
+    expect([first.callers.length, second.callers.length, second.next]).toEqual([101, 1, undefined]);
+  });
+
+  it("cannot be created if the ledger keeps none, and the page knows", async () => {
+    const memory = createMemoryLedger();
+    // What is particular to callers is left out.
+    const ledger: Ledger = {
+      hold: (hold) => memory.hold(hold),
+      settle: (record) => memory.settle(record),
+      release: (id) => memory.release(id),
+      sweep: (options) => memory.sweep(options),
+      balance: (caller) => memory.balance(caller),
+      records: (filter) => memory.records(filter),
+      totals: (by, filter) => memory.totals(by, filter),
+      takeUndelivered: (limit, leaseMs) => memory.takeUndelivered(limit, leaseMs),
+      markDelivered: (records) => memory.markDelivered(records),
+    };
+    const { send } = openStudio({}, { ledger });
+
+    const { json } = await send({ path: "/api/callers" });
+    const created = await send({ method: "POST", path: "/api/callers", body: { id: "a" } });
+
+    expect(json).toMatchObject({ canCreate: false, callers: [{ id: "shop" }] });
+    expect([created.status, created.json]).toMatchObject([
+      400,
+      { error: { message: expect.stringContaining("keeps no callers") } },
+    ]);
+  });
+
+  it.each([
+    ["POST", "", { id: "shop" }, 409, "caller_exists"],
+    ["POST", "", { id: "" }, 400, "invalid_request_error"],
+    ["POST", "", { id: "a", budget: "many" }, 400, "invalid_request_error"],
+    ["POST", "", { id: "a", __proto__: null, hash: "x" }, 400, "invalid_request_error"],
+    ["PATCH", "/none", { group: "default" }, 404, "caller_not_found"],
+    ["PATCH", "/shop", { group: "default" }, 404, "caller_not_found"],
+    ["POST", "/none/rotate", {}, 404, "caller_not_found"],
+    ["POST", "/none/rotate", { overlapSeconds: "1" }, 400, "invalid_request_error"],
+    ["POST", "/none/revoke", {}, 404, "caller_not_found"],
+  ])("%s callers%s with %j gets %i", async (method, below, body, status, code) => {
+    const { send } = openStudio();
+
+    const response = await send({ method, path: `/api/callers${below}`, body });
+
+    expect([response.status, response.json]).toMatchObject([status, { error: { code } }]);
+  });
+});
+
+describe("channels", () => {
+  it("are shown with their state, and probed", async () => {
+    const { send } = openStudio();
+
+    expect((await send({ path: "/api/status" })).json).toMatchObject({
+      channels: [{ id: "ark", state: "ready" }],
+    });
+    const { json } = await send({ method: "POST", path: "/api/channels/ark/probe" });
+    expect(json).toMatchObject({ channel: "ark", ok: true, keys: [{ ok: true, images: 1 }] });
+  });
+
+  it.each([
+    ["none", {}, 404],
+    ["ark", { model: "none" }, 404],
+    ["ark", { model: 7 }, 400],
+  ])("the probe of %s with %j gets %i", async (id, body, status) => {
+    const { send } = openStudio();
+
+    expect((await send({ method: "POST", path: `/api/channels/${id}/probe`, body })).status).toBe(status);
+  });
+});
+
+describe("prices", () => {
+  it("are those in effect, and the calculator derives a charge from them", async () => {
+    const { send } = openStudio();
+
+    const { json } = await send({ path: "/api/prices" });
+    const calculated = await send({
+      method: "POST",
+      path: "/api/prices/calculate",
+      body: { model: MODEL, images: 3 },
+    });
+
+    expect(json).toMatchObject({
+      tables: { model_details: { [MODEL]: { model_price: "0.2" } }, group_ratio: { default: "1" } },
+    });
+    expect(calculated.json).toMatchObject({ amount: "0.6", derivation: { count: 3, model_price: "0.2" } });
+  });
+
+  it.each([
+    [{ model: "constructor", images: 1 }, "model"],
+    [{ model: MODEL, group: "__proto__", images: 1 }, "group"],
+    [{ model: MODEL, images: 1e9 }, "images"],
+    [{ model: MODEL, images: "1" }, "images"],
+    [{ model: MODEL, images: 1, size: "big" }, null],
+    [{ model: MODEL, images: 1, referenceImages: -1 }, null],
+  ])("%j gets a 400", async (body, param) => {
+    const { send } = openStudio();
+
+    const { status, json } = await send({ method: "POST", path: "/api/prices/calculate", body });
+
+    expect([status, json]).toMatchObject([400, { error: { param } }]);
+  });
+});
+
+describe("hostile strings", () => {
+  it.each(HOSTILE)("%s comes back as JSON only, never as markup", async (text) => {
+    const { send } = openStudio({ caller: "shop" });
+    const encoded = encodeURIComponent(text);
+
+    const responses = await Promise.all([
+      send({ ...GENERATE, body: { model: text, prompt: text } }),
+      send({ method: "POST", path: "/api/callers", body: { id: text, group: text } }),
+      send({ method: "POST", path: `/api/channels/${encoded}/probe`, body: { model: text } }),
+      send({ path: `/api/requests/${encoded}` }),
+      send({ path: `/api/${encoded}` }),
+    ]);
+
+    for (const { headers } of responses) {
+      expect(headers["content-type"]).toMatch(/^application\/json/);
+      expect(headers["x-content-type-options"]).toBe("nosniff");
+    }
+  });
+
+  it.each(HOSTILE)("%s in the address does not reach the HTML", async (text) => {
+    const { text: html } = await openStudio().send({ path: `/callers?caller=${text}` });
+
+    expect(html).not.toContain(text);
+  });
+});
+
+describe("bodies", () => {
+  it.each([
+    ["no JSON", "{", {}],
+    ["a list", "[]", {}],
+    ["null", "null", {}],
+    ["a form", "id=a", { "content-type": "application/x-www-form-urlencoded" }],
+    ["plain text, which a form of another site can send", '{"id":"a"}', { "content-type": "text/plain" }],
+    ["too many bytes", JSON.stringify({ id: "a".repeat(300_000) }), {}],
+  ])("with %s are refused", async (_what, body, headers) => {
+    const { send } = openStudio();
+
+    expect((await send({ method: "POST", path: "/api/callers", body, headers })).status).toBe(400);
+  });
+
+  it("that a parser of the host has read are used", async () => {
+    const { studio } = openStudio();
+    const parsed: CallerRow[] = [];
+    for (const parsedBody of [{ id: "a" }, '{"id":"b"}', new TextEncoder().encode('{"id":"c"}')]) {
+      const headers = new Headers({
+        host: "localhost",
+        "sec-fetch-site": "same-origin",
+        "x-calotype-studio": "1",
+        "content-type": "application/json",
+      });
+      const request = { method: "POST", url: "/studio/api/callers", headers, body: null, parsedBody };
+      const signal = new AbortController().signal;
+      const response = await studio.handle({ ...request, signal, clientAddress: () => "127.0.0.1" });
+      parsed.push((JSON.parse(response?.body as string) as NewKey).caller);
+    }
+
+    expect(parsed.map(({ id }) => id)).toEqual(["a", "b", "c"]);
+  });
+});
+
+it.each(["/api/none", "/api/", "/api/callers/", "/api/callers/%E0%A4%A/audit", "/api/callers/a/b/c"])(
+  "%s gets a 404",
+  async (path) => {
+    expect((await openStudio().send({ path })).status).toBe(404);
+  },
+);
