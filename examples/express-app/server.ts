@@ -12,6 +12,7 @@ import { createEmulator } from "@calotype/emulator";
 import { toExpressHandler } from "@calotype/express";
 import { closeOnSignals, createFileStore, jsonFile } from "@calotype/node";
 import { createSqliteLedger } from "@calotype/sqlite";
+import { createStudio } from "@calotype/studio";
 import express from "express";
 
 /** The options of the gateway that can be written in JSON. */
@@ -126,6 +127,11 @@ const gateway = createGateway({
 
 const app = express();
 app.use(toExpressHandler(gateway));
+// A page for the operator, which responds to this machine only. Without a caller, Try asks for an API key.
+app.use(
+  "/studio",
+  toExpressHandler(createStudio(gateway, { caller: isEmulated ? { id: "studio" } : undefined })),
+);
 
 // For the operator: the usage of each caller this month, its balance, and the state of the channels.
 if (env.CALOTYPE_OPERATOR_KEY) {

@@ -2,24 +2,10 @@ import { type Caller, consoleLogger, type Gateway, type Logger } from "@calotype
 import { createFetch, type GatewayRequest, type GatewayResponse } from "@calotype/core/adapter";
 import { type Authorize, findAccess } from "./access.js";
 import { createApi } from "./api/api.js";
+import type { StudioGateway } from "./api/route.js";
 import { respondWithFile, respondWithPage } from "./page-files.js";
 import { refuse } from "./refused-page.js";
 import { respondToFailure, respondWithError } from "./respond.js";
-
-/** The parts of a gateway that the studio uses. All of them are public. */
-export type StudioGateway = Pick<
-  Gateway,
-  | "basePath"
-  | "handle"
-  | "notFound"
-  | "status"
-  | "probeChannel"
-  | "estimate"
-  | "prices"
-  | "usage"
-  | "budgets"
-  | "callers"
->;
 
 /** The options of {@link createStudio}. */
 export interface StudioOptions {

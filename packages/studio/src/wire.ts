@@ -8,15 +8,12 @@ import type {
   EstimateQuery,
   GatewayStatus,
   RequestEstimate,
-  SettledRecord,
   UsageRecord,
 } from "@calotype/core";
 import type { BudgetStatus, ChargeDerivation, ModelDetails, PriceTables } from "@calotype/core/billing";
 
 export type {
-  BudgetStatus,
   Caller,
-  CallerAuditEntry,
   CallerPatch,
   ChannelProbe,
   ChargeDerivation,
@@ -25,7 +22,6 @@ export type {
   ModelDetails,
   PriceTables,
   RequestEstimate,
-  SettledRecord,
   UsageRecord,
 };
 
@@ -75,11 +71,6 @@ export interface NewKey {
 /** `GET api/callers/{id}/audit`. */
 export interface CallerHistory {
   readonly lines: readonly CallerAuditEntry[];
-}
-
-/** A channel and the models that a probe can ask it for. */
-export interface ProbeRequest {
-  readonly model?: string;
 }
 
 /** `GET api/prices`. */
@@ -145,6 +136,3 @@ export interface ErrorBody {
     readonly upstream?: { readonly code?: string; readonly message?: string };
   };
 }
-
-/** The header that every request that changes something must have. */
-export type ChangeHeader = "x-calotype-studio";

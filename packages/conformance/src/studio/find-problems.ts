@@ -1,8 +1,5 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import axe from "axe-core";
 import type { Page } from "playwright-core";
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** What axe-core finds on the page, as `rule: element`. It runs outside of the page's policy. */
 export async function findAxeProblems(page: Page): Promise<readonly string[]> {
@@ -12,7 +9,7 @@ export async function findAxeProblems(page: Page): Promise<readonly string[]> {
   );
   return page.evaluate<readonly string[]>(
     `(() => {
-      if (!window.axe) { ${AXE} }
+      if (!window.axe) { ${axe.source} }
       return window.axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
         violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ": " + html + " " + failureSummary)));
     })()`,

@@ -1,43 +1,13 @@
-import type { Caller, Logger } from "@calotype/core";
 import type { GatewayRequest, GatewayResponse } from "@calotype/core/adapter";
 import { respondToFailure, respondWithError } from "../respond.js";
 import { CHANGE_HEADER, isFromOtherSite, isFromOwnPage } from "../same-origin.js";
-import type { StudioGateway } from "../studio.js";
-import type { Role } from "../wire.js";
 import { CALLER_ROUTES } from "./callers.js";
 import { CHANNEL_ROUTES } from "./channels.js";
 import { PRICE_ROUTES } from "./prices.js";
+import type { ApiCall, ApiParts, ApiRoute } from "./route.js";
 import { SESSION_ROUTES } from "./session.js";
 import { TRY_ROUTES } from "./try.js";
 import { USAGE_ROUTES } from "./usage.js";
-
-/** What the routes of the API need. */
-export interface ApiParts {
-  readonly gateway: StudioGateway;
-  /** Who pays in Try without a key. */
-  readonly caller: string | Caller | undefined;
-  readonly logger: Logger;
-}
-
-/** One request to the API, whose sender may send it. */
-export interface ApiCall {
-  readonly request: GatewayRequest;
-  readonly role: Role;
-  readonly access: "authorize" | "local";
-  /** The values of the parts of the path that begin with a colon, decoded. */
-  readonly values: Readonly<Record<string, string>>;
-  readonly query: URLSearchParams;
-}
-
-/** A route of the API. */
-export interface ApiRoute {
-  readonly method: "GET" | "POST" | "PATCH";
-  /** Such as `callers/:id/rotate`. */
-  readonly path: string;
-  /** Who may use it. */
-  readonly role: Role;
-  readonly run: (parts: ApiParts, call: ApiCall) => Promise<GatewayResponse>;
-}
 
 const ROUTES: readonly ApiRoute[] = [
   ...SESSION_ROUTES,

@@ -1,9 +1,8 @@
 import { type Caller, type CallerInfo, type CallerPatch, GatewayError } from "@calotype/core";
 import { readBody } from "../read-body.js";
 import { respondWithJson } from "../respond.js";
-import type { StudioGateway } from "../studio.js";
 import type { CallerHistory, CallerRow, CallerRows, NewKey } from "../wire.js";
-import type { ApiRoute } from "./api.js";
+import type { ApiRoute, StudioGateway } from "./route.js";
 
 /** Who makes the changes, in the audit lines. */
 const BY = "studio";

@@ -1,7 +1,7 @@
 import { GatewayError } from "@calotype/core";
 import { readBody } from "../read-body.js";
 import { respondWithJson } from "../respond.js";
-import type { ApiRoute } from "./api.js";
+import type { ApiRoute } from "./route.js";
 
 export const CHANNEL_ROUTES: readonly ApiRoute[] = [
   {

@@ -3,7 +3,7 @@ import { calculateCharge, type PriceTables } from "@calotype/core/billing";
 import { readBody } from "../read-body.js";
 import { respondWithJson } from "../respond.js";
 import type { CalculatedCharge, CalculateRequest, PriceView } from "../wire.js";
-import type { ApiRoute } from "./api.js";
+import type { ApiRoute } from "./route.js";
 
 export const PRICE_ROUTES: readonly ApiRoute[] = [
   {

@@ -1,6 +1,6 @@
 import { respondWithJson } from "../respond.js";
 import type { Session } from "../wire.js";
-import type { ApiRoute } from "./api.js";
+import type { ApiRoute } from "./route.js";
 
 export const SESSION_ROUTES: readonly ApiRoute[] = [
   {

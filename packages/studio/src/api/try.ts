@@ -3,7 +3,7 @@ import type { GatewayRequest, GatewayResponse, HeaderReader } from "@calotype/co
 import { readBody } from "../read-body.js";
 import { respondWithJson, withSecurity } from "../respond.js";
 import type { EstimateQuery } from "../wire.js";
-import type { ApiCall, ApiParts, ApiRoute } from "./api.js";
+import type { ApiCall, ApiParts, ApiRoute } from "./route.js";
 
 /** The API key of Try. Not `Authorization`, which `authorize` may read. */
 const KEY_HEADER = "x-calotype-studio-key";

@@ -1,8 +1,7 @@
 import { GatewayError } from "@calotype/core";
 import { respondWithJson } from "../respond.js";
-import type { StudioGateway } from "../studio.js";
 import type { UsageRecord } from "../wire.js";
-import type { ApiRoute } from "./api.js";
+import type { ApiRoute, StudioGateway } from "./route.js";
 
 export const USAGE_ROUTES: readonly ApiRoute[] = [
   {

@@ -13,7 +13,7 @@ export interface Place {
 
 const CHANGED = "studio:place";
 
-export function readPlace(): Place {
+function readPlace(): Place {
   const [first = ""] = location.pathname.slice(BASE.length + 1).split("/");
   const view = first === "" ? "try" : VIEWS.find((other) => other === first);
   return { view, query: new URLSearchParams(location.search) };

@@ -19,7 +19,7 @@ export interface OpenStudio {
 }
 
 /** A request as a host passes it on. */
-export interface SentRequest {
+interface SentRequest {
   readonly method?: string;
   /** Below the studio, such as `/api/session`. */
   readonly path?: string;
@@ -31,7 +31,7 @@ export interface SentRequest {
 }
 
 /** A response that was read to its end. */
-export interface ReadResponse {
+interface ReadResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;

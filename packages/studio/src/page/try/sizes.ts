@@ -1,7 +1,7 @@
 import type { ModelSizes } from "../../wire.js";
 
 /** What a person chooses: an aspect such as `16:9`, and a resolution such as `2K`. `""` leaves it to the model. */
-export interface SizeChoice {
+interface SizeChoice {
   readonly aspect: string;
   readonly resolution: string;
 }

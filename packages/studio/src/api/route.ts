@@ -1,0 +1,46 @@
+import type { Caller, Gateway, Logger } from "@calotype/core";
+import type { GatewayRequest, GatewayResponse } from "@calotype/core/adapter";
+import type { Role } from "../wire.js";
+
+/** The parts of a gateway that the studio uses. All of them are public. */
+export type StudioGateway = Pick<
+  Gateway,
+  | "basePath"
+  | "handle"
+  | "notFound"
+  | "status"
+  | "probeChannel"
+  | "estimate"
+  | "prices"
+  | "usage"
+  | "budgets"
+  | "callers"
+>;
+
+/** What the routes of the API need. */
+export interface ApiParts {
+  readonly gateway: StudioGateway;
+  /** Who pays in Try without a key. */
+  readonly caller: string | Caller | undefined;
+  readonly logger: Logger;
+}
+
+/** One request to the API, whose sender may send it. */
+export interface ApiCall {
+  readonly request: GatewayRequest;
+  readonly role: Role;
+  readonly access: "authorize" | "local";
+  /** The values of the parts of the path that begin with a colon, decoded. */
+  readonly values: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+}
+
+/** A route of the API. */
+export interface ApiRoute {
+  readonly method: "GET" | "POST" | "PATCH";
+  /** Such as `callers/:id/rotate`. */
+  readonly path: string;
+  /** Who may use it. */
+  readonly role: Role;
+  readonly run: (parts: ApiParts, call: ApiCall) => Promise<GatewayResponse>;
+}
