@@ -12,13 +12,12 @@ export interface MountedHandler {
 }
 
 /** Creates the function that responds to Web requests. */
-export function createFetch({
-  handle,
-  notFound,
-}: MountedHandler): (request: Request, host?: WebHost) => Promise<Response> {
+export function createFetch(
+  handler: MountedHandler,
+): (request: Request, host?: WebHost) => Promise<Response> {
   return async (request, host = {}) => {
     const gatewayRequest = new WebRequest(request, host);
-    return toWebResponse(await (handle(gatewayRequest) ?? notFound(gatewayRequest)), request);
+    return toWebResponse(await (handler.handle(gatewayRequest) ?? handler.notFound(gatewayRequest)), request);
   };
 }
 

@@ -261,7 +261,7 @@ describe.runIf(opened !== undefined)("the studio in Chromium", { timeout: 60_000
       await page.getByRole("cell", { name: "0.03 per image" }).waitFor();
       await page.getByLabel("Images").fill("7");
       await page.getByRole("button", { name: "Calculate" }).click();
-      await page.getByText("7 × 0.03 × 1 = 0.21").waitFor();
+      await expect.poll(() => page.locator(".derivation").textContent()).toBe("7 × 0.03 × 1 = 0.21");
     });
   });
 
@@ -346,7 +346,7 @@ describe.runIf(opened !== undefined)("the studio in Chromium", { timeout: 60_000
     await page.unroute("**/api/prices");
     await page.getByRole("button", { name: "Try again" }).click();
 
-    await page.getByRole("cell", { name: "0.03 per image" }).waitFor();
+    await expect.poll(() => page.getByRole("cell", { name: "0.03 per image" }).count()).toBe(1);
   });
 });
 
