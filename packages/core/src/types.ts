@@ -300,8 +300,15 @@ export interface AttemptRecord {
    * Why the attempt failed: the provider's code, or the gateway's code if the provider sent none. Absent on success.
    */
   readonly code?: string;
+  /** When the attempt began, in milliseconds since 1970. Absent in records of older versions. */
+  readonly beganAt?: number;
   /** The time from sending the request to the head of the upstream response, or to the failure. */
   readonly durationMs: number;
+  /**
+   * The end of the cooldown of the channel, the key or the model that the failure began or made longer, in milliseconds since
+   * 1970. Absent if there was none.
+   */
+  readonly cooldownUntil?: number;
 }
 
 /** The channel whose response or failure the client gets, the channel's name of the model, and all attempts so far. */

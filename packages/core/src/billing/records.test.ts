@@ -148,6 +148,7 @@ describe("settle", () => {
       images: 1,
       usage: { generated_images: 1 },
       charge: "0.04",
+      held: "0.16",
       derivation: {
         pricing_mode: "per-request",
         count: 1,

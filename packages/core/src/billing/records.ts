@@ -92,6 +92,8 @@ export interface SettledRecord extends RequestFacts {
    * head, the last attempt has the failure as its `code`.
    */
   readonly attempts?: readonly AttemptRecord[];
+  /** The amount that was held. Absent in records of older versions, and without `billing`. */
+  readonly held?: string;
   /** The HTTP status of the response to the client. */
   readonly status: number;
   /** The `error.code` that the client got, if the request failed. */
@@ -268,6 +270,7 @@ export function toSettledRecord(
     // A clock may be set back.
     durationMs: Math.max(0, outcome.endedAt - request.receivedAt),
   };
+  if (request.price !== undefined) record.held = request.price.estimate(request.bounds).amount;
   if (request.task !== undefined) record.task = request.task;
   if (request.endUser !== undefined) record.endUser = request.endUser;
   if (request.tags !== undefined) record.tags = { ...request.tags };

@@ -138,7 +138,7 @@ export async function dispatch(
     const isRepeated = !isNothingMade;
     const attempt = await runAttempt(prepared, sent, parts);
     const { failure, response, openProbe, parsed, accepted, observed } = attempt;
-    attempts.push(toAttemptRecord(attempt));
+    attempts.push(toAttemptRecord(attempt, parts.health));
     if (failure === undefined) {
       return toSuccess({ route, attempts, isRepeated, response, parsed, openProbe, observed }, sent, parts);
     }
@@ -203,6 +203,8 @@ const UNREACHABLE: AttemptFailure = { kind: "unreachable" };
 /** One attempt that has ended. */
 type Attempt = {
   readonly route: Route;
+  /** Milliseconds since 1970. */
+  readonly beganAt: number;
   /** Milliseconds until the head of the response, or until all of a short response, had arrived. */
   readonly durationMs: number;
   /** True if the attempt was a probe: it found out whether a channel, key or model works again after a cooldown. */
@@ -261,9 +263,9 @@ async function runAttempt(
   }
   // The clock may be set back during the attempt.
   const durationMs = Math.max(0, now() - beganAt);
-  const attempt = judge(outcome, { route, durationMs, tried }, { sent, parts });
+  const attempt = judge(outcome, { route, beganAt, durationMs, tried }, { sent, parts });
   if (observed === undefined) return attempt;
-  observed.responded(toAttemptRecord(attempt), toAttemptDetail(attempt, health));
+  observed.responded(toAttemptRecord(attempt, health), toAttemptDetail(attempt, health));
   if (attempt.failure !== undefined) observed.ended();
   return { ...attempt, observed };
 }
@@ -271,24 +273,20 @@ async function runAttempt(
 /** Reports the outcome of an attempt to the channel's health and the log. */
 function judge(
   outcome: AttemptOutcome,
-  {
-    route,
-    durationMs,
-    tried,
-  }: { readonly route: Route; readonly durationMs: number; readonly tried: RouteAttempt },
+  { tried, ...known }: Pick<Attempt, "route" | "beganAt" | "durationMs"> & { readonly tried: RouteAttempt },
   {
     sent: { request, logger },
     parts: { mask },
   }: { readonly sent: DispatchRequest; readonly parts: DispatchParts },
 ): Attempt {
   const { isProbe } = tried;
+  const { route } = known;
   if (outcome.failure === undefined) {
     const { response, parsed } = outcome;
     // The status 200 of a stream does not end a probe: the first event may be an error.
     if (isProbe && parsed === undefined) {
       return {
-        route,
-        durationMs,
+        ...known,
         isProbe,
         change: UNCHANGED,
         response,
@@ -299,7 +297,7 @@ function judge(
     }
     const change = tried.succeeded();
     logRecovery(route, change, logger);
-    return { route, durationMs, isProbe, change, response, failure: undefined, parsed };
+    return { ...known, isProbe, change, response, failure: undefined, parsed };
   }
   const failure = hideModelIn(maskFailure(outcome.failure, mask), route, request);
   const change = tried.failed(outcome.failure);
@@ -307,7 +305,7 @@ function judge(
   const logged = message === undefined ? undefined : hideContent(message, request);
   logFailure(route, { ...failure, message: logged }, { change, logger });
   const { response, accepted } = outcome;
-  return { route, durationMs, isProbe, change, response, failure, accepted };
+  return { ...known, isProbe, change, response, failure, accepted };
 }
 
 function hideModelIn(

@@ -73,19 +73,28 @@ function toCooldownChange(
 }
 
 /** An attempt in the record of its request. */
-export function toAttemptRecord({
-  route,
-  failure,
-  response,
-  durationMs,
-}: AttemptResult & { readonly durationMs: number }): AttemptRecord {
+export function toAttemptRecord(
+  {
+    route,
+    failure,
+    response,
+    change,
+    beganAt,
+    durationMs,
+  }: AttemptResult & Pick<Required<AttemptRecord>, "beganAt" | "durationMs">,
+  health: ChannelHealth,
+): AttemptRecord {
   const status = failure?.status ?? response?.status;
+  const cooldown =
+    failure && change.hasChanged ? toCooldownChange(route, change.scope, health).until : undefined;
   return {
     channel: route.channel.id,
     key: route.key.index,
     ...(status !== undefined && { status }),
     ...(failure !== undefined && { code: codeOf(failure) }),
+    beganAt,
     durationMs,
+    ...(cooldown !== undefined && { cooldownUntil: cooldown }),
   };
 }
 

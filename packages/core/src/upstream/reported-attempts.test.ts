@@ -61,7 +61,14 @@ describe("a usage record", () => {
         ],
       },
     ]);
-    expect(records[0]?.attempts?.[3]).not.toHaveProperty("code");
+    const attempts = records[0]?.attempts ?? [];
+    expect(attempts[3]).not.toHaveProperty("code");
+    expect(attempts.map(({ cooldownUntil = 0, beganAt = Infinity }) => cooldownUntil > beganAt)).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ]);
   });
 
   it("names the channel whose failure the client got", async () => {
