@@ -43,7 +43,7 @@ const RUNTIME_BOUND: Readonly<Record<string, readonly string[]>> = {
     "family-suite/replay.ts",
     "responses/arriving-image.ts",
     "responses/fan-out.ts",
-    "responses/image-delivery.ts",
+    "responses/whole-images.ts",
     "images/base64-size.ts",
     "images/base64-stream.ts",
     "request/form-filter.ts",
