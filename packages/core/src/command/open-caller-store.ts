@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type CallerStore, findCallerStore } from "../billing/caller-store.js";
 import type { UsageReports } from "../billing/ledger.js";
+import type { UsageHistory } from "../billing/usage-history.js";
 import { isJsonObject } from "../util/json.js";
 
 /** Where the callers are, and whether the place may be created. */
@@ -18,7 +19,8 @@ export interface LedgerAddress {
 /** An open caller store. */
 export interface OpenedCallerStore {
   readonly store: CallerStore;
-  readonly usage: Pick<UsageReports, "totals">;
+  /** Without `history`, the ledger is of an older version. */
+  readonly usage: Pick<UsageReports, "totals"> & { readonly history?: Pick<UsageHistory, "series"> };
   readonly close: () => Promise<void>;
 }
 

@@ -54,7 +54,7 @@ export function printAudit(entries: readonly CallerAuditEntry[]): string {
 }
 
 /** What was used and charged, by the key of `--by`. */
-export function printTotals(key: TotalsKey, totals: readonly UsageTotal[]): string {
+export function printTotals(key: TotalsKey | "week" | "month", totals: readonly UsageTotal[]): string {
   if (totals.length === 0) return "There are no requests.\n";
   const rows = totals.map((total) => [
     total.key || "-",

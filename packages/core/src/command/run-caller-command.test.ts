@@ -163,6 +163,19 @@ describe("the commands for callers", () => {
       { key: "shop", requests: 2, images: 2, charge: "0.3", unresolved: 0 },
     ]);
     expect((await run("usage", "--from", "2026-02-01T00:00:00Z")).out).toBe("There are no requests.\n");
+    // 12:00 in UTC is the next day in Auckland.
+    const zone = [
+      "--time-zone",
+      "Pacific/Auckland",
+      "--from",
+      "2026-01-30T11:00:00Z",
+      "--to",
+      "2026-03-01T00:00:00Z",
+    ];
+    expect((await run("usage", "--by", "day", "--id", "shop", ...zone)).out).toBe(
+      "DAY         REQUESTS  IMAGES  CHARGE  UNRESOLVED\n2026-02-01  2         2       0.3     0\n",
+    );
+    expect((await run("usage", "--by", "month", ...zone)).out).toMatch(/^2026-02-01 +3 +3 +1.3 +0$/m);
   });
 
   it("print a table with one line for each caller, whatever its id is", async () => {
@@ -188,6 +201,28 @@ describe("the commands for callers", () => {
     ["an unknown option with a value", ["list", `--colour=${SECRET}`], 2, "no option --colour"],
     ["a key as an option", ["list", `--${SECRET}`], 2, "not valid"],
     ["an unknown key of usage", ["usage", "--by", "colour"], 2, "--by must be caller"],
+    [
+      "usage by the days of no time zone",
+      ["usage", "--by", "day", "--time-zone", "Mars"],
+      2,
+      "must be a time zone",
+    ],
+    [
+      "usage of a time that ends before it begins",
+      [
+        "usage",
+        "--by",
+        "day",
+        "--time-zone",
+        "UTC",
+        "--from",
+        "2026-01-02T00:00:00Z",
+        "--to",
+        "2026-01-01T00:00:00Z",
+      ],
+      2,
+      "from must be before to",
+    ],
     ["a time of usage without a zone", ["usage", "--from", "2026-01-01"], 2, "--from must be a time"],
     ["a key as an argument", ["create", "--id", "a", SECRET], 2, "not valid"],
     ["a prefix that no header can contain", ["create", "--id", "a", "--prefix", "a b"], 2, "prefix"],

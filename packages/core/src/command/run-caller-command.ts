@@ -1,5 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
-import type { TotalsKey } from "../billing/ledger.js";
+import type { TotalsKey, UsageTotal } from "../billing/ledger.js";
+import { findPeriod, isTimeZone } from "../billing/periods.js";
 import { readTagKey } from "../billing/reports.js";
 import type { CallerPatch } from "../callers/caller-settings.js";
 import { type Callers, createCallers } from "../callers/callers.js";
@@ -35,6 +36,8 @@ export const CALLER_HELP = `Callers of a gateway with a ledger, while it runs:
   calotype-key usage [--by KEY --id ID --from TIME --to TIME]
                                           requests, images and charges by caller, model, channel, day (UTC), period,
                                           endUser, or the value of a tag (tag:team)
+  calotype-key usage --by day|week|month --time-zone ZONE --from TIME --to TIME [--id ID]
+                                          the same by the days, weeks or months of a time zone
 
 create and rotate make keys that begin with --prefix, default cal-.
 
@@ -75,7 +78,7 @@ const COMMANDS: Readonly<Record<Command, ParseArgsOptionsConfig>> = {
   revoke: { ...MADE_BY, id: text },
   audit: { ...COMMON, id: text, limit: text },
   "prune-audit": { ...COMMON, before: text },
-  usage: { ...COMMON, by: text, id: text, from: text, to: text },
+  usage: { ...COMMON, by: text, "time-zone": text, id: text, from: text, to: text },
 };
 
 /** The words after a command, by the name of the option. */
@@ -176,6 +179,10 @@ function prepare(
         toOutput({ removed: await callers.pruneAudit({ before }) }, ({ removed }) => `Removed: ${removed}\n`);
     }
     case "usage": {
+      if (values["time-zone"] !== undefined) {
+        const { unit, sum } = readUnits(values);
+        return async (_callers, usage) => toOutput(await sum(usage), (totals) => printTotals(unit, totals));
+      }
       const key = readTotalsKey(readString(values, "by") ?? "caller");
       const filter = {
         caller: readString(values, "id"),
@@ -228,6 +235,48 @@ function readTotalsKey(by: string): TotalsKey {
   const tag = readTagKey(by);
   if (tag !== undefined) return `tag:${tag}`;
   throw invalidRequest(`--by must be ${TOTALS_KEYS.join(", ")}, or tag: and the name of a tag.`, "by");
+}
+
+const UNITS = ["day", "week", "month"] as const;
+
+/** Sums by the days, weeks or months of a time zone. Those without requests are left out, as in totals. */
+function readUnits(values: Values): {
+  readonly unit: (typeof UNITS)[number];
+  readonly sum: (usage: OpenedCallerStore["usage"]) => Promise<readonly UsageTotal[]>;
+} {
+  const [from, to] = [readTime(values, "from"), readTime(values, "to")];
+  const unit = UNITS.find((known) => known === values["by"]);
+  const timeZone = readString(values, "time-zone");
+  if (
+    unit === undefined ||
+    from === undefined ||
+    to === undefined ||
+    timeZone === undefined ||
+    !isTimeZone(timeZone)
+  ) {
+    throw invalidRequest(
+      "--time-zone must be a time zone such as Europe/London, with --by day, week or month, --from and --to.",
+      "time-zone",
+    );
+  }
+  const query = { from, to, bucket: unit, timeZone, caller: readString(values, "id") };
+  const sum = async ({ history }: OpenedCallerStore["usage"]): Promise<readonly UsageTotal[]> => {
+    if (history === undefined) {
+      throw new LedgerError(
+        "The installed ledger keeps no hourly totals: update all packages of calotype to one version.",
+      );
+    }
+    const { buckets, total } = await history.series(query).catch((error: unknown) => {
+      throw error instanceof RangeError ? invalidRequest(error.message) : error;
+    });
+    return buckets.flatMap((bucket, at) => {
+      const { requests = 0, images = 0, charge = "0", unresolved = 0 } = total.points[at] ?? {};
+      const { key } = findPeriod({ unit, timeZone }, Date.parse(bucket.from));
+      const date = key.slice(0, "2026-01-31".length);
+      return requests === 0 ? [] : [{ key: date, requests, images, charge, unresolved }];
+    });
+  };
+  return { unit, sum };
 }
 
 function readTime(values: Values, name: string): string | undefined {
