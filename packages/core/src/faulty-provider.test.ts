@@ -204,7 +204,7 @@ describe("a provider that", () => {
     const start = performance.now();
     const response = await ask(await startGateway(listener));
     expect(response).toMatchObject({ status, body: { error: { code } } });
-    expect(performance.now() - start).toBeLessThan(3_000);
+    expect(performance.now() - start).toBeLessThan(10_000);
   });
 
   it("fails with an endless error is not read to its end", async () => {

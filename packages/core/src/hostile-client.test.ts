@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { startCpuClock } from "./testing/cpu-clock.js";
 import { createTestGateway } from "./testing/test-gateway.js";
 
 const A = '"model":"seedream-4-0-250828","prompt":"x"';
@@ -75,10 +76,10 @@ describe("a hostile body", () => {
   ])("with %s gets its status, soon", async (_what, build, status) => {
     const { post } = createTestGateway();
     const sent = build();
-    const start = performance.now();
+    const cpuMs = startCpuClock();
     const response = await post(sent);
     expect(response.status).toBe(status);
-    expect(performance.now() - start).toBeLessThan(3_000);
+    expect(cpuMs()).toBeLessThan(3_000);
     expect(response.text.length).toBeLessThan(5_000);
     expect({}).not.toHaveProperty("a");
   });
@@ -136,7 +137,7 @@ describe("hostile headers", () => {
     ["a negative content-length", { "content-length": "-1" }, 200],
   ])("with %s get a response soon", async (_what, headers, status) => {
     const { gateway } = createTestGateway();
-    const start = performance.now();
+    const cpuMs = startCpuClock();
     const response = await gateway.handle({
       method: "POST",
       url: "/v1/images/generations",
@@ -149,7 +150,7 @@ describe("hostile headers", () => {
       signal: new AbortController().signal,
     });
     expect(response?.status).toBe(status);
-    expect(performance.now() - start).toBeLessThan(1_000);
+    expect(cpuMs()).toBeLessThan(1_000);
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createKeyMask, createSecretMask, findSecrets } from "./redact.js";
+import { startCpuClock } from "./testing/cpu-clock.js";
 
 describe("createSecretMask", () => {
   it.each([
@@ -35,9 +36,9 @@ describe("createSecretMask", () => {
     ["half a key", `sk-${"-".repeat(1_000_000)}!`],
     ["many halves", "sk-a ".repeat(200_000)],
   ])("takes a megabyte of %s in no time", (_what, text) => {
-    const start = performance.now();
+    const cpuMs = startCpuClock();
     createSecretMask(["s3cret-8"])(text);
-    expect(performance.now() - start).toBeLessThan(500);
+    expect(cpuMs()).toBeLessThan(500);
   });
 });
 

@@ -250,7 +250,7 @@ describe("a results store", () => {
       const { post, records } = open(provide([bytes, bytes]), store, options);
       const began = performance.now();
       const { status, text } = await post({ prompt: "a fox", response_format: format, ...request });
-      expect(performance.now() - began).toBeLessThan(3_000);
+      expect(performance.now() - began).toBeLessThan(10_000);
       expect(status).toBe(200);
       expect(readImages(text)).toHaveLength(2);
       expect(records).toMatchObject([{ images: 2 }]);

@@ -417,7 +417,7 @@ describe("a wait for a task", () => {
     const begun = performance.now();
     const [closed] = await Promise.all([response, gateway.close()]);
     expect(closed).toMatchObject({ status: 200, body: { status: "queued" } });
-    expect(performance.now() - begun).toBeLessThan(1_000);
+    expect(performance.now() - begun).toBeLessThan(10_000);
     expect(tasks.watches()).toBe(0);
     expect(await send(`/${idOf(1)}`)).toMatchObject({
       status: 503,

@@ -196,7 +196,7 @@ await describeWithPostgres("a ledger", ({ url, pool, nameSchema }) => {
     await client.query(`BEGIN; SELECT FROM "${schema}".balances FOR UPDATE`);
     const start = performance.now();
     await expect(ledger.settle(recordOf({ id: "req_2" }))).rejects.toThrow("did not respond in time");
-    expect(performance.now() - start).toBeLessThan(2000);
+    expect(performance.now() - start).toBeLessThan(10_000);
     await client.query("COMMIT");
     client.release();
     // Core does the same: it repeats a settlement whose outcome is unknown.

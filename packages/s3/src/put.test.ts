@@ -374,7 +374,7 @@ describe("an aborted signal", () => {
       controller.abort(new Error("no longer needed"));
 
       await expect(putting).rejects.toThrow("no longer needed");
-      expect(Date.now() - start).toBeLessThan(2_000);
+      expect(Date.now() - start).toBeLessThan(10_000);
       expect([server.objects.size, server.uploads.size]).toEqual([0, 0]);
     },
   );

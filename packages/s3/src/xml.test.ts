@@ -51,10 +51,10 @@ describe("parseXml", () => {
     ["many ampersands", "&".repeat(200_000)],
     ["many tags", "<a>".repeat(80_000)],
   ])("refuses %s in a short time", (_what, text) => {
-    const start = performance.now();
+    const before = process.cpuUsage();
 
     expect(() => parseXml(text)).toThrow("The XML");
-    expect(performance.now() - start).toBeLessThan(1_000);
+    expect(process.cpuUsage(before).user).toBeLessThan(1_000_000);
   });
 
   it("reads what escapeXml writes", () => {

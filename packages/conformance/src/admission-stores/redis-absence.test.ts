@@ -4,7 +4,7 @@ import type { AdmissionDecision, AdmissionStore } from "@calotype/core/stores";
 import { createRedisAdmissionStore, type RedisAdmissionStoreOptions } from "@calotype/redis";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import {
   idempotencyOf,
   kindOf,
@@ -23,6 +23,8 @@ type Client = RedisAdmissionStoreOptions["client"];
 type Connect = (url: string) => Promise<{ client: Client; close: () => void }>;
 
 const DEADLINE_MS = 300;
+/** Longer than a busy machine takes, and shorter than a call without a deadline. */
+const PATIENCE_MS = 4_000;
 
 const connectIoredis: Connect = async (url) => {
   const client = new Redis(url);
@@ -113,12 +115,15 @@ await describeWithService(REDIS_SERVER, (program) => {
         Promise.all([1, 2, 3].map(() => codeOf(store.admit(requestOf(limits))))),
       );
       expect(first.result).toEqual(Array(3).fill("gateway_unavailable"));
-      expect(first.ms).toBeLessThan(DEADLINE_MS + 500);
-      const next = await timeOf(() =>
-        Promise.all(Array.from({ length: 200 }, () => codeOf(store.admit(requestOf())))),
-      );
-      expect(new Set(next.result)).toEqual(new Set(["gateway_unavailable"]));
-      expect(next.ms).toBeLessThan(200);
+      expect(first.ms).toBeLessThan(DEADLINE_MS + PATIENCE_MS);
+      // A busy machine may need several tries. A store that waits for Redis fails each of them.
+      await vi.waitFor(async () => {
+        const next = await timeOf(() =>
+          Promise.all(Array.from({ length: 200 }, () => codeOf(store.admit(requestOf())))),
+        );
+        expect(new Set(next.result)).toEqual(new Set(["gateway_unavailable"]));
+        expect(next.ms).toBeLessThan(200);
+      });
       expect(lines).toEqual([expect.stringMatching(/away/)]);
 
       await comeBack(server);
@@ -136,7 +141,7 @@ await describeWithService(REDIS_SERVER, (program) => {
         Promise.allSettled([store.ping?.(), store.ping?.()]).then((all) => all.map(({ status }) => status)),
       );
       expect(asked.result).toEqual(["rejected", "rejected"]);
-      expect(asked.ms).toBeLessThan(DEADLINE_MS + 500);
+      expect(asked.ms).toBeLessThan(DEADLINE_MS + PATIENCE_MS);
 
       await comeBack(server);
       await untilBack(lines);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { startCpuClock } from "../testing/cpu-clock.js";
 import { toReferenceImage } from "./reference-image.js";
 
 const TYPES = new Set(["image/png", "image/jpeg"]);
@@ -79,12 +80,12 @@ describe("an image of 60 MB", () => {
     ["a link of spaces", `https://example.com/${" ".repeat(60_000_000)}`],
     ["no URL at all", content],
   ])("as %s is checked within two seconds", (_what, value) => {
-    const start = performance.now();
+    const cpuMs = startCpuClock();
     try {
       read(value);
     } catch {
       // A refusal is as good a response.
     }
-    expect(performance.now() - start).toBeLessThan(2_000);
+    expect(cpuMs()).toBeLessThan(2_000);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { startCpuClock } from "../testing/cpu-clock.js";
 import { readPrefer } from "./prefer.js";
 
 const read = (prefer?: string): object => readPrefer(new Headers(prefer === undefined ? {} : { prefer }));
@@ -56,11 +57,11 @@ describe("readPrefer", () => {
     "reads a header that repeats %j thousands of times at once",
     (part) => {
       const repeated = part.repeat(60_000 / part.length);
-      const begun = performance.now();
+      const cpuMs = startCpuClock();
       for (const header of [repeated, `a=${repeated}"`, `a${repeated}=b`]) {
         expect(read(header)).toMatchObject({ respondAsync: false });
       }
-      expect(performance.now() - begun).toBeLessThan(500);
+      expect(cpuMs()).toBeLessThan(500);
     },
   );
 });

@@ -301,12 +301,12 @@ describe("the transport over undici", () => {
       let count = 0;
       const timer = setInterval(() => {
         count += 1;
-        if (count < 6) return response.writeProcessing();
+        if (count < 10) return response.writeProcessing();
         clearInterval(timer);
         response.end("done");
-      }, 200);
+      }, 150);
     });
-    expect(await readText(await postByUndici(server.url, { firstByteMs: 300 }))).toBe("done");
+    expect(await readText(await postByUndici(server.url, { firstByteMs: 1_000 }))).toBe("done");
   });
 
   it("waits for a slow response while bytes arrive", async () => {
@@ -315,12 +315,12 @@ describe("the transport over undici", () => {
       const timer = setInterval(() => {
         count += 1;
         response.write("x");
-        if (count < 4) return;
+        if (count < 8) return;
         clearInterval(timer);
         response.end();
-      }, 300);
+      }, 150);
     });
-    expect(await readText(await postByUndici(server.url, { idleMs: 400 }))).toBe("xxxx");
+    expect(await readText(await postByUndici(server.url, { idleMs: 1_000 }))).toBe("xxxxxxxx");
   });
 
   it("does not count the time in which the reader is slower", async () => {
@@ -330,7 +330,7 @@ describe("the transport over undici", () => {
       for (let count = 0; count < COUNT; count++) response.write(CHUNK);
       response.end();
     });
-    const upstreamResponse = await postByUndici(server.url, { idleMs: 200 });
+    const upstreamResponse = await postByUndici(server.url, { idleMs: 600 });
     await wait(900);
     expect(await readText(upstreamResponse)).toHaveLength(COUNT * CHUNK.length);
   });
@@ -377,7 +377,7 @@ describe("the transport over undici", () => {
         }
       },
     };
-    expect(await readText(await postByUndici(server.url, { firstByteMs: 250 }, body))).toBe("ok");
+    expect(await readText(await postByUndici(server.url, { firstByteMs: 1_000 }, body))).toBe("ok");
   });
 });
 

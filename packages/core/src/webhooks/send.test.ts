@@ -219,7 +219,7 @@ describe("an endpoint", () => {
     expect(await send(url, { parts: { timeoutMs: 200 } })).toEqual(
       failed("The endpoint did not respond in time."),
     );
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
   });
 
   it("that sends its headers one by one does not have the message when the time is over", async () => {
@@ -233,7 +233,7 @@ describe("an endpoint", () => {
     expect(await send(url, { parts: { timeoutMs: 300 } })).toEqual(
       failed("The endpoint did not respond in time."),
     );
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
   });
 
   it("that ends the connection does not have the message", async () => {
