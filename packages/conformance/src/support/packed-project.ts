@@ -1,8 +1,8 @@
 import { mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { run } from "./run.js";
-import { findFiles, ROOT, readText } from "./workspace.js";
+import { run } from "./run.ts";
+import { findFiles, ROOT, readText } from "./workspace.ts";
 
 /** The part of a package.json that the tests read. */
 export interface Manifest {
