@@ -74,7 +74,8 @@ export default defineConfig({
     // One more than cores: much of the suite waits, for times to pass and for processes to start.
     maxWorkers: availableParallelism() + 1,
     // Never what is tested: a machine with much else to do is slow, and no test is wrong for that.
-    testTimeout: 20_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     expect: { poll: { timeout: 10_000 } },
     sequence: { sequencer: LongestFirst },
     reporters: ["default", "json"],

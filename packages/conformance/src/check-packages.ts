@@ -9,7 +9,7 @@ import { formatMessage } from "publint/utils";
 import { pack } from "./support/packed-project.ts";
 
 /** Resolutions that packages of ES modules only do not have. */
-const NOT_OURS: readonly string[] = ["node10", "node16-cjs"];
+const NOT_OURS = new Set<string>(["node10", "node16-cjs"]);
 
 const folder = mkdtempSync(join(tmpdir(), "calotype-packages-"));
 try {
@@ -29,7 +29,7 @@ async function findTypeProblems(tarball: Uint8Array): Promise<string[]> {
   const result = await checkPackage(createPackageFromTarballData(tarball));
   if (!result.types) return ["The package has no types."];
   return result.problems
-    .filter((problem) => !("resolutionKind" in problem && NOT_OURS.includes(problem.resolutionKind)))
+    .filter((problem) => !("resolutionKind" in problem && NOT_OURS.has(problem.resolutionKind)))
     .map((problem) => JSON.stringify(problem));
 }
 
