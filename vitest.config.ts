@@ -16,6 +16,7 @@ const LONG = [
   "packages/s3/src/put.test.ts",
   "packages/conformance/src/ledgers/sqlite.test.ts",
   "packages/conformance/src/fleet/kills.test.ts",
+  "packages/conformance/src/studio/studio.test.ts",
   "packages/conformance/src/hosts/next.test.ts",
   "packages/conformance/src/hosts/express-4.test.ts",
   "packages/conformance/src/hosts/express-5.test.ts",

@@ -29,8 +29,9 @@ export default defineConfig({
   platform: "neutral",
   sourcemap: true,
   splitting: false,
-  clean: false, // dist/page is there already
+  clean: true, // also dist/page, which was read above
   external: ["#assets"],
-  define: { BUILT_PAGE: JSON.stringify(readPage()) },
+  // A string: for anything else, esbuild names a source that does not exist in the source map.
+  define: { BUILT_PAGE: JSON.stringify(JSON.stringify(readPage())) },
   dts: false, // tsc emits the declarations: tsup's own emitter fails under TypeScript 7
 });

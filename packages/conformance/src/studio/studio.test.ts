@@ -201,6 +201,7 @@ describe.runIf(opened !== undefined)("the studio in Chromium", { timeout: 60_000
       await shoot(page, "callers-panel");
       await panel.getByRole("button", { name: "Revoke" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+      await page.getByRole("dialog").waitFor({ state: "detached" });
       await panel.getByRole("button", { name: "Revoke" }).waitFor({ state: "detached" });
       expect(await gateway.callers.find("web shop")).toMatchObject({ state: "revoked" });
       expect(complaints).toEqual([]);

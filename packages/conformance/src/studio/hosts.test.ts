@@ -1,0 +1,116 @@
+import { type RequestListener } from "node:http";
+import { toExpressHandler } from "@calotype/express";
+import { toKoaMiddleware } from "@calotype/koa";
+import { toNextHandlers } from "@calotype/next";
+import { toNodeHandler } from "@calotype/node";
+import { createStudio, type Studio } from "@calotype/studio";
+import express from "express";
+import Koa from "koa";
+import mount from "koa-mount";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { listen } from "../support/listen.js";
+import { startGateway } from "../support/test-gateway.js";
+import { useProviders } from "../support/use-providers.js";
+
+/** How a studio is mounted on a host over sockets, and where it is then. */
+const HOSTS: readonly (readonly [string, string, (studio: Studio) => RequestListener])[] = [
+  ["Express", "/ops/studio", (studio) => express().use("/ops/studio", toExpressHandler(studio))],
+  [
+    "Express after a body parser",
+    "/studio",
+    (studio) => express().use(express.json(), toExpressHandler(studio)),
+  ],
+  ["Koa", "/studio", (studio) => new Koa().use(toKoaMiddleware(studio)).callback()],
+  [
+    "Koa with koa-mount",
+    "/ops",
+    (studio) => new Koa().use(mount("/ops", toKoaMiddleware(studio))).callback(),
+  ],
+  ["node:http", "/studio", (studio) => toNodeHandler(studio)],
+];
+
+describe.each(HOSTS)("on %s", (_host, path, serve) => {
+  const providers = useProviders();
+  const open = async (): Promise<string> => {
+    const { gateway } = startGateway(providers());
+    const { url, close } = await listen(serve(createStudio(gateway, { caller: "tester" })));
+    onTestFinished(close);
+    return url;
+  };
+
+  it("the page and its files are served at the path of the host", async () => {
+    const url = await open();
+
+    const html = await (await fetch(`${url}${path}/try`)).text();
+    const files = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file = ""]) => file);
+
+    expect(files.length).toBeGreaterThan(1);
+    expect(files.filter((file) => !file.startsWith(`${path}/assets/`))).toEqual([]);
+    for (const file of files) expect((await fetch(url + file)).status).toBe(200);
+  });
+
+  it("this machine is let in, and a proxy is not", async () => {
+    const url = await open();
+
+    const local = await fetch(`${url}${path}/api/session`);
+    const proxied = await fetch(`${url}${path}/api/session`, { headers: { "x-forwarded-for": "127.0.0.1" } });
+
+    expect(await local.json()).toMatchObject({ role: "admin", access: "local", tryCaller: "tester" });
+    expect(proxied.status).toBe(403);
+  });
+
+  it("a change with a body is made", async () => {
+    const url = await open();
+
+    const response = await fetch(`${url}${path}/api/callers`, {
+      method: "POST",
+      headers: {
+        "x-calotype-studio": "1",
+        "sec-fetch-site": "same-origin",
+        "content-type": "application/json",
+      },
+      body: JSON.stringify({ id: "new" }),
+    });
+
+    expect(await response.json()).toMatchObject({
+      caller: { id: "new" },
+      key: expect.stringMatching(/^cal-/),
+    });
+  });
+
+  it("paths beside it are not the studio's", async () => {
+    const url = await open();
+
+    expect((await fetch(`${url}/none`)).status).toBe(404);
+  });
+});
+
+describe("on Next.js", () => {
+  const providers = useProviders();
+  const open = () => {
+    const { gateway } = startGateway(providers());
+    const { GET } = toNextHandlers(createStudio(gateway, { authorize: () => "viewer" }));
+    return (path: string, segments?: string[]) =>
+      GET(new Request(`http://localhost${path}`), { params: Promise.resolve({ path: segments }) });
+  };
+
+  it.each([
+    ["/studio", undefined],
+    ["/studio/try", ["try"]],
+  ])("%s has the page", async (path, segments) => {
+    const response = await open()(path, segments);
+
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain('content="/studio"');
+  });
+
+  it("without authorize every request is refused, because the host gives no address", async () => {
+    const { gateway } = startGateway(providers());
+    const { GET } = toNextHandlers(createStudio(gateway));
+
+    const response = await GET(new Request("http://localhost/studio"), {});
+
+    expect(response.status).toBe(403);
+    expect(await response.text()).toContain("does not say where a request comes from");
+  });
+});
