@@ -3,6 +3,8 @@ import { SEED } from "@calotype/conformance/support/test-run";
 import { configDefaults, defineConfig } from "vitest/config";
 
 const core = fileURLToPath(new URL("../core", import.meta.url));
+/** By its path: Bun has no `import.meta.resolve` in a configuration that Vite loads. */
+const waitLonger = fileURLToPath(new URL("../conformance/src/support/wait-longer.ts", import.meta.url));
 
 /**
  * Tests of behaviour that only Node's transport has, and of V8's memory. The README describes what Bun does instead.
@@ -40,10 +42,7 @@ export default defineConfig({
   },
   test: {
     root: core,
-    setupFiles: [
-      fileURLToPath(import.meta.resolve("@calotype/conformance/support/wait-longer")),
-      `${core}/src/testing/seed-fast-check.ts`,
-    ],
+    setupFiles: [waitLonger, `${core}/src/testing/seed-fast-check.ts`],
     env: { TEST_SEED: String(SEED) },
     exclude: [...configDefaults.exclude, ...NODE_FILES],
     testNamePattern: new RegExp(`^(?!.*(?:${NODE_ONLY.join("|")}))`),

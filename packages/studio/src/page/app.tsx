@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import type { Session } from "../wire.js";
 import { call } from "./api.js";
 import { Failure, Loading } from "./components/feedback.js";
@@ -22,7 +22,7 @@ export function App() {
   const place = usePlace();
   const session = useData("session", () => call<Session>("session"));
   const title = place.view === undefined ? messages.notFound : messages.views[place.view];
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.documentElement.lang = messages.language;
     document.title = `${title} · ${messages.brand}`;
   }, [messages, title]);

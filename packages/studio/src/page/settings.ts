@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 
 /** What this browser remembers. Storage may be blocked; then nothing is remembered. */
 export function readStored(
@@ -38,7 +38,8 @@ export function useTheme(): readonly [Theme, (theme: Theme) => void] {
   const [theme, setTheme] = useState<Theme>(
     () => THEMES.find((other) => other === readStored("theme")) ?? "auto",
   );
-  useEffect(() => {
+  // Before the first paint: the page must not appear in the other theme first.
+  useLayoutEffect(() => {
     if (theme === "auto") delete document.documentElement.dataset["theme"];
     else document.documentElement.dataset["theme"] = theme;
     writeStored("theme", theme === "auto" ? undefined : theme);
