@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { openStudio } from "./testing/open-studio.js";
 import type { Role } from "./wire.js";
 
@@ -33,6 +33,9 @@ describe("without authorize", () => {
     ["x-forwarded-for of this machine", { headers: { "x-forwarded-for": "127.0.0.1" } }, "through a proxy"],
     ["an empty x-forwarded-host", { headers: { "x-forwarded-host": "" } }, "through a proxy"],
     ["any other x-forwarded header", { headers: { "x-forwarded-client-cert": "a" } }, "through a proxy"],
+    ["via", { headers: { via: "1.1 proxy" } }, "through a proxy"],
+    ["x-real-ip", { headers: { "X-Real-IP": "1.2.3.4" } }, "through a proxy"],
+    ["cf-connecting-ip", { headers: { "cf-connecting-ip": "1.2.3.4" } }, "through a proxy"],
     ["forwarded", { headers: { forwarded: "for=127.0.0.1" } }, "through a proxy"],
   ])("%s is refused, and the page says why in both languages", async (_what, request, reason) => {
     const { send } = openStudio();
@@ -48,6 +51,19 @@ describe("without authorize", () => {
     expect(page.text).toContain(reason);
     expect(page.text).toContain("createStudio(gateway, { authorize })");
     expect(page.text).toMatch(/\p{Script=Han}/u);
+  });
+});
+
+describe("in production", () => {
+  afterEach(() => vi.unstubAllEnvs());
+
+  it("a request of this machine is refused without authorize", async () => {
+    vi.stubEnv("NODE_ENV", "production");
+
+    const { status, text } = await openStudio().send({});
+
+    expect([status, text]).toEqual([403, expect.stringContaining("NODE_ENV=production")]);
+    expect((await openStudio({ authorize: () => "viewer" }).send({ path: API })).status).toBe(200);
   });
 });
 

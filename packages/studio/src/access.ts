@@ -17,8 +17,8 @@ export type Authorize = (
   request: StudioRequest,
 ) => Role | false | null | undefined | Promise<Role | false | null | undefined>;
 
-/** Why a request is refused: `denied` by `authorize`, or not certainly from this machine. */
-export type Refusal = "denied" | "no-address" | "remote" | "host" | "forwarded";
+/** Why a request is refused: `denied` by `authorize`, or it may have come from another machine. */
+export type Refusal = "denied" | "production" | "no-address" | "remote" | "host" | "forwarded";
 
 /** Who sent a request. */
 export type Access =
@@ -35,20 +35,35 @@ export async function findAccess(request: StudioRequest, authorize: Authorize | 
   return role === "admin" || role === "viewer" ? { role, access: "authorize" } : { refusal: "denied" };
 }
 
+/** Headers that proxies add. */
+const OF_PROXIES =
+  /^(?:forwarded|via|x-forwarded-.*|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-.*|x-envoy-.*)$/i;
+
 /**
  * Returns why a request may have come from another machine, or through a page of another site. A proxy on this machine
- * connects from a loopback address too: it says so with a forwarding header, or keeps the host of the client.
+ * connects from a loopback address too. Most add a header. One that adds none cannot be recognized, because the remote client
+ * chooses `Host`: so an app in production needs `authorize`.
  */
 function findLocalRefusal(request: StudioRequest): Refusal | undefined {
+  if (isProduction()) return "production";
   const { headers } = request;
   const address = request.clientAddress?.();
   if (address === undefined || headers.keys === undefined) return "no-address";
   if (!isLoopback(address)) return "remote";
   if (!isLocalHost(headers.get("host") ?? "")) return "host";
   for (const name of headers.keys()) {
-    if (/^(?:forwarded|x-forwarded-.*)$/i.test(name)) return "forwarded";
+    if (OF_PROXIES.test(name)) return "forwarded";
   }
   return undefined;
+}
+
+function isProduction(): boolean {
+  try {
+    return globalThis.process?.env["NODE_ENV"] === "production";
+  } catch {
+    // Deno throws here if the app may not read the variable.
+    return false;
+  }
 }
 
 /** Whether an IP address is one of this machine itself. `::ffff:` is IPv4 on a socket of IPv6. */

@@ -6,6 +6,7 @@ const LOCAL = "Without the option authorize, the studio responds to this machine
 
 const REASONS: Readonly<Record<Refusal, string>> = {
   denied: "You may not open the studio: authorize returned neither viewer nor admin.",
+  production: `${LOCAL}, and never with NODE_ENV=production: a proxy may send requests from elsewhere.`,
   "no-address": `${LOCAL}, and this host does not say where a request comes from.`,
   remote: `${LOCAL}, and the request came from another one.`,
   host: `${LOCAL}, at localhost or a loopback address such as 127.0.0.1. The request was for another host name.`,
@@ -14,6 +15,8 @@ const REASONS: Readonly<Record<Refusal, string>> = {
 
 const REASONS_ZH: Readonly<Record<Refusal, string>> = {
   denied: "你没有权限打开 studio：authorize 返回的既不是 viewer 也不是 admin。",
+  production:
+    "未设置 authorize 时，studio 只响应本机请求；NODE_ENV=production 时一律拒绝，因为代理可能转发来自其他机器的请求。",
   "no-address": "未设置 authorize 时，studio 只响应本机请求，而当前运行环境无法提供请求的来源地址。",
   remote: "未设置 authorize 时，studio 只响应本机请求，而该请求来自其他机器。",
   host: "未设置 authorize 时，studio 只能通过 localhost 或 127.0.0.1 等回环地址访问，而该请求使用了其他主机名。",

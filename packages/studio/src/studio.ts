@@ -12,7 +12,7 @@ export interface StudioOptions {
   /**
    * Your own check of who may open the studio: `"viewer"` may look, `"admin"` may also change callers, probe channels, and
    * spend the money of `caller`. It is called for every request of the page. Default: the studio responds only to requests
-   * that certainly come from this machine, as `"admin"`.
+   * that come from this machine and through no known proxy, as `"admin"`, and to none with `NODE_ENV=production`.
    */
   readonly authorize?: Authorize | undefined;
   /**
@@ -46,16 +46,18 @@ const VIEWS: ReadonlySet<string> = new Set(["", "try", "usage", "channels", "cal
  * import { createGateway } from "@calotype/core";
  * import { createStudio } from "@calotype/studio";
  *
+ * declare function findUser(cookie: string): Promise<{ isAdmin: boolean } | undefined>; // of your own sessions
+ *
  * const gateway = createGateway({
  *   models: { "doubao-seedream-4-5-251128": { family: "seedream" } },
  *   channels: [{ id: "ark", family: "seedream", apiKey: process.env.ARK_API_KEY }],
  *   callers: [{ id: "me", key: process.env.CALOTYPE_API_KEY }],
  * });
  * const studio = createStudio(gateway, {
- *   authorize: ({ headers }) => headers.get("cookie")?.includes(`session=${process.env.ADMIN_SESSION}`) && "admin",
+ *   authorize: async ({ headers }) => ((await findUser(headers.get("cookie") ?? ""))?.isAdmin ? "admin" : false),
  * });
  * const page = await studio.fetch(new Request("http://localhost/studio"));
- * // page.status === 403, because the request has no cookie
+ * // page.status === 403 if the request has no cookie of an admin
  * ```
  */
 export function createStudio(gateway: StudioGateway, options: StudioOptions = {}): Studio {

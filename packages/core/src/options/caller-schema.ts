@@ -34,8 +34,10 @@ const callerSettings = {
 /** The schema of a caller that is created at run time, without its id and its keys. */
 export const callerSettingsSchema = z.strictObject(callerSettings, "must be an object");
 
-/** The schema of a caller's id. */
-export const callerIdSchema = name;
+/** The schema of a caller's id. The names of folders cannot stand in the path of a URL. */
+export const callerIdSchema = name.check(
+  z.refine((id) => id !== "." && id !== "..", 'must not be "." or ".."'),
+);
 
 /** The schema of an entry of `callers`. */
 export const callerSchema = z

@@ -1,6 +1,6 @@
 import { createMemoryLedger } from "@calotype/core";
 import type { Ledger } from "@calotype/core/stores";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { CALLER_KEY, MODEL, openStudio } from "../testing/open-studio.js";
 import type { CallerRow, CallerRows, NewKey } from "../wire.js";
 
@@ -39,6 +39,16 @@ describe("Try", () => {
     expect((await send({ path: "/api/session" })).json).toMatchObject({ tryCaller: id });
     expect((await send(GENERATE)).status).toBe(200);
     expect(await gateway.usage.balance(id)).toEqual({ settled: "0.2", held: "0" });
+  });
+
+  it("is paid by a caller of the options that has an expired key and a new one", async () => {
+    const callers = [
+      { id: "shop", key: "old-canary-0c5d1be2a7f3", expiresAt: "2020-01-01T00:00:00Z" },
+      { id: "shop", key: CALLER_KEY },
+    ];
+    const { send } = openStudio({ caller: "shop" }, { callers });
+
+    expect((await send(GENERATE)).status).toBe(200);
   });
 
   it("is paid by a caller that was created at run time, until it is revoked", async () => {
@@ -121,6 +131,17 @@ describe("Try", () => {
 });
 
 describe("callers", () => {
+  it("are listed if a budget cannot be read, and only the log has the error of the database", async () => {
+    const { send, gateway, log } = openStudio();
+    vi.spyOn(gateway.budgets, "read").mockRejectedValue(new Error("connect database-canary:5432"));
+
+    const { status, text } = await send({ path: "/api/callers" });
+
+    expect([status, text]).toEqual([200, expect.stringContaining("The budget cannot be read.")]);
+    expect(text).not.toContain("database-canary");
+    expect(log.join()).toContain("database-canary");
+  });
+
   it("are created with a key, changed, rotated and revoked, with the studio in the audit lines", async () => {
     const { send, gateway } = openStudio();
 
@@ -208,6 +229,7 @@ describe("callers", () => {
   it.each([
     ["POST", "", { id: "shop" }, 409, "caller_exists"],
     ["POST", "", { id: "" }, 400, "invalid_request_error"],
+    ["POST", "", { id: ".." }, 400, "invalid_request_error"],
     ["POST", "", { id: "a", budget: "many" }, 400, "invalid_request_error"],
     ["POST", "", { id: "a", __proto__: null, hash: "x" }, 400, "invalid_request_error"],
     ["PATCH", "/none", { group: "default" }, 404, "caller_not_found"],
@@ -265,6 +287,8 @@ describe("prices", () => {
 
   it.each([
     [{ model: "constructor", images: 1 }, "model"],
+    [{ model: { toString: 1 }, images: 1 }, "model"],
+    [{ model: MODEL, group: { toString: 1 }, images: 1 }, "group"],
     [{ model: MODEL, group: "__proto__", images: 1 }, "group"],
     [{ model: MODEL, images: 1e9 }, "images"],
     [{ model: MODEL, images: "1" }, "images"],

@@ -2,7 +2,7 @@ import { type Caller, type CallerInfo, type CallerPatch, GatewayError } from "@c
 import { readBody } from "../read-body.js";
 import { respondWithJson } from "../respond.js";
 import type { CallerHistory, CallerRow, CallerRows, NewKey } from "../wire.js";
-import type { ApiRoute, StudioGateway } from "./route.js";
+import type { ApiParts, ApiRoute, StudioGateway } from "./route.js";
 
 /** Who makes the changes, in the audit lines. */
 const BY = "studio";
@@ -13,18 +13,18 @@ export const CALLER_ROUTES: readonly ApiRoute[] = [
     method: "GET",
     path: "callers",
     role: "viewer",
-    run: async ({ gateway }, { query }) =>
-      respondWithJson(await listCallers(gateway, query.get("after") ?? undefined)),
+    run: async (parts, { query }) =>
+      respondWithJson(await listCallers(parts, query.get("after") ?? undefined)),
   },
   {
     method: "POST",
     path: "callers",
     role: "admin",
-    async run({ gateway }, { request }) {
+    async run(parts, { request }) {
       // The gateway checks each field.
       const caller = await readBody<Caller>(request);
-      const created = await keepsCallers(() => gateway.callers.create(caller, { by: BY }));
-      const body: NewKey = { caller: await toRow(gateway, created.caller), key: created.key };
+      const created = await keepsCallers(() => parts.gateway.callers.create(caller, { by: BY }));
+      const body: NewKey = { caller: await toRow(parts, created.caller), key: created.key };
       return respondWithJson(body, 201);
     },
   },
@@ -32,27 +32,26 @@ export const CALLER_ROUTES: readonly ApiRoute[] = [
     method: "PATCH",
     path: "callers/:id",
     role: "admin",
-    async run({ gateway }, { request, values: { id = "" } }) {
+    async run(parts, { request, values: { id = "" } }) {
       // The gateway checks each field.
       const patch = await readBody<CallerPatch>(request);
-      return respondWithJson(
-        await toRow(gateway, await keepsCallers(() => gateway.callers.change(id, patch, { by: BY }))),
-      );
+      const changed = await keepsCallers(() => parts.gateway.callers.change(id, patch, { by: BY }));
+      return respondWithJson(await toRow(parts, changed));
     },
   },
   {
     method: "POST",
     path: "callers/:id/rotate",
     role: "admin",
-    async run({ gateway }, { request, values: { id = "" } }) {
+    async run(parts, { request, values: { id = "" } }) {
       const { overlapSeconds } = await readBody(request);
       if (overlapSeconds !== undefined && typeof overlapSeconds !== "number") {
         throw new GatewayError("invalid_request_error", "overlapSeconds must be a number.", {
           param: "overlapSeconds",
         });
       }
-      const rotated = await keepsCallers(() => gateway.callers.rotate(id, { overlapSeconds, by: BY }));
-      const body: NewKey = { caller: await toRow(gateway, rotated.caller), key: rotated.key };
+      const rotated = await keepsCallers(() => parts.gateway.callers.rotate(id, { overlapSeconds, by: BY }));
+      const body: NewKey = { caller: await toRow(parts, rotated.caller), key: rotated.key };
       return respondWithJson(body);
     },
   },
@@ -60,8 +59,10 @@ export const CALLER_ROUTES: readonly ApiRoute[] = [
     method: "POST",
     path: "callers/:id/revoke",
     role: "admin",
-    run: async ({ gateway }, { values: { id = "" } }) =>
-      respondWithJson(await toRow(gateway, await keepsCallers(() => gateway.callers.revoke(id, { by: BY })))),
+    async run(parts, { values: { id = "" } }) {
+      const revoked = await keepsCallers(() => parts.gateway.callers.revoke(id, { by: BY }));
+      return respondWithJson(await toRow(parts, revoked));
+    },
   },
   {
     method: "GET",
@@ -75,11 +76,12 @@ export const CALLER_ROUTES: readonly ApiRoute[] = [
 ];
 
 /** Lists the callers of the options on the first page, and those of the ledger. */
-async function listCallers(gateway: StudioGateway, after: string | undefined): Promise<CallerRows> {
+async function listCallers(parts: ApiParts, after: string | undefined): Promise<CallerRows> {
+  const { gateway } = parts;
   const fixed = after === undefined ? await gateway.callers.fixed() : [];
   const stored = await listStored(gateway, after);
   const callers = await Promise.all(
-    [...fixed, ...(stored?.callers ?? [])].map((caller) => toRow(gateway, caller)),
+    [...fixed, ...(stored?.callers ?? [])].map((caller) => toRow(parts, caller)),
   );
   return {
     callers,
@@ -102,7 +104,7 @@ async function listStored(
 }
 
 /** Adds the budget. A budget that cannot be read must not hide the other callers. */
-async function toRow(gateway: StudioGateway, caller: Caller | CallerInfo): Promise<CallerRow> {
+async function toRow({ gateway, logger }: ApiParts, caller: Caller | CallerInfo): Promise<CallerRow> {
   const { expiresAt, ...others } = caller;
   const row: CallerRow = {
     state: "fixed",
@@ -112,7 +114,10 @@ async function toRow(gateway: StudioGateway, caller: Caller | CallerInfo): Promi
   try {
     return { ...row, spent: await gateway.budgets.read(caller) };
   } catch (error) {
-    return { ...row, budgetProblem: error instanceof Error ? error.message : String(error) };
+    // A TypeError is about the budget and the ledger. Any other error may name hosts and users of a database.
+    if (error instanceof TypeError) return { ...row, budgetProblem: error.message };
+    logger.error({ err: error, caller: caller.id }, "A budget could not be read.");
+    return { ...row, budgetProblem: "The budget cannot be read. The log of the server says why." };
   }
 }
 

@@ -41,6 +41,8 @@ function calculate(tables: PriceTables, asked: CalculateRequest): CalculatedChar
     totalTokens,
     referenceImages,
   } = asked;
+  if (typeof model !== "string") throw invalid("model must be a string.", "model");
+  if (typeof group !== "string") throw invalid("group must be a string.", "group");
   // The name of a row, not of a model: a series is a row too.
   const details = Object.hasOwn(tables.model_details, model) ? tables.model_details[model] : undefined;
   if (details === undefined) throw invalid("The price table has no such row.", "model");

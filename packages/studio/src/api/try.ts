@@ -85,8 +85,10 @@ function passHeaders(headers: HeaderReader, key: string | null): HeaderReader {
 async function findCaller({ gateway, caller }: ApiParts): Promise<Caller> {
   if (typeof caller === "object") return caller;
   const id = caller ?? "";
-  const fixed = (await gateway.callers.fixed()).find((other) => other.id === id);
-  if (fixed !== undefined) return fixed;
+  // A caller whose key was changed has an entry for each key, and the old one may have expired.
+  const fixed = (await gateway.callers.fixed()).filter((other) => other.id === id);
+  const [first] = fixed;
+  if (first !== undefined) return fixed.find(isValid) ?? first;
   const stored = await gateway.callers.find(id);
   if (stored?.state === "active") {
     const { state: _state, keys: _keys, createdAt: _created, changedAt: _changed, ...settings } = stored;
@@ -94,6 +96,10 @@ async function findCaller({ gateway, caller }: ApiParts): Promise<Caller> {
   }
   const message = `The caller ${id} of the studio's options does not exist, or was revoked.`;
   throw new GatewayError("caller_not_found", message);
+}
+
+function isValid({ expiresAt }: Caller): boolean {
+  return expiresAt === undefined || new Date(expiresAt).getTime() > Date.now();
 }
 
 function readEstimate(body: Readonly<Record<string, unknown>>): EstimateQuery {
