@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import type { ChargeLine } from "./charge.js";
 import type { ModelDetails } from "./model-details.js";
 import { calculateCharge } from "./pricing.js";
 import type { SettledRecord, UsageRecord } from "./records.js";
@@ -44,6 +45,33 @@ const withReferences: ModelDetails = {
 const two = { usage: { generated_images: 2 }, images: 2 };
 const tokens = { usage: { generated_images: 1, output_tokens: 16_384, total_tokens: 16_384 } };
 
+/** A record of a request for which the provider reported nothing. */
+function itemized(charge: string, ...lines: ChargeLine[]): SettledRecord {
+  const derivation = { pricing_mode: "per-request", lines, group_ratio: "1", exact: charge } as const;
+  return { ...recordOf({ images: 0, charge }), derivation };
+}
+
+/** A request with an unknown result that was charged as the hold. */
+const chargedHold = itemized("0.08", {
+  what: "image",
+  count: 4,
+  source: "request",
+  unit_price: "0.02",
+  amount: "0.08",
+});
+const chargedTokens = itemized("0.16384", {
+  what: "output_tokens",
+  count: 16_384,
+  source: "request",
+  unit_price: "10",
+  amount: "0.16384",
+});
+const chargedReferences = itemized(
+  "0.026",
+  { what: "image", count: 1, source: "default", unit_price: "0.02", amount: "0.02" },
+  { what: "reference_image", count: 2, source: "request", unit_price: "0.003", amount: "0.006" },
+);
+
 it.each<[string, UsageRecord, ModelDetails, string, number]>([
   ["a flat price", recordOf(two, flat("0.04")), flat("0.03"), "0.06", 0],
   ["a flat price, without billing before", recordOf(two), flat("0.03"), "0.06", 0],
@@ -66,6 +94,15 @@ it.each<[string, UsageRecord, ModelDetails, string, number]>([
     "0.049",
     0,
   ],
+  ["the count of a hold that was charged in full", chargedHold, flat("0.03"), "0.12", 0],
+  [
+    "the tokens of a charge without usage",
+    chargedTokens,
+    { ...byToken, output_token_price: "20" },
+    "0.32768",
+    0,
+  ],
+  ["references of which the old price may have had free ones", chargedReferences, withReferences, "0.026", 1],
   ["a failure", recordOf({ images: 0, charge: "0", status: 502 }), flat("0.03"), "0", 0],
 ])("a request is repriced by %s", async (_title, record, details, newCharge, estimated) => {
   const repriced = await repriceRecords([record], { model_details: { m: details } });

@@ -90,7 +90,7 @@ function reprice(record: UsageRecord, list: PriceList): Change {
   const report = toReport(record, usage);
   const { amount, derivation } = list.find(record.model, record.group).charge(report);
   const lacksTokens = "unpriced" in derivation && (derivation.unpriced ?? false);
-  const isEstimated = lacksTokens || (isPerImage(details) && isEstimate(details, report));
+  const isEstimated = lacksTokens || (isPerImage(details) && isEstimate(details, report, record.derivation));
   return { charge, newCharge: readDecimal(amount), isEstimated, isKept: false };
 }
 
@@ -106,10 +106,25 @@ function findDetails(list: PriceList, { model, group }: SettledRecord): ModelDet
 
 /** What a charge counted, if the provider reported nothing: the whole hold was charged, or one image. */
 function toUsage(derivation: ChargeDerivation | undefined): Usage | undefined {
-  if (derivation === undefined || "lines" in derivation) return undefined;
+  if (derivation === undefined) return undefined;
+  if ("lines" in derivation) return countLines(readLines(derivation));
   if (derivation.pricing_mode === "per-request") return { generated_images: derivation.count };
   const { output_tokens, other_tokens } = derivation;
   return { output_tokens, total_tokens: output_tokens + other_tokens };
+}
+
+function countLines(lines: readonly ChargeLine[]): Usage | undefined {
+  const sum = (isCounted: (what: ChargeLine["what"]) => boolean): number =>
+    lines.filter(({ what }) => isCounted(what)).reduce((total, { count }) => total + count, 0);
+  const images = sum((what) => what === "image" || what === "layer");
+  if (images > 0) return { generated_images: images };
+  const tokens = lines.filter(({ what }) => what.endsWith("_tokens"));
+  if (tokens.length === 0) return undefined;
+  return {
+    ...Object.fromEntries(tokens.map(({ what, count }) => [what, count])),
+    output_tokens: sum((what) => what.startsWith("output_")),
+    total_tokens: sum((what) => what.endsWith("_tokens")),
+  };
 }
 
 function toReport(record: SettledRecord, usage: Usage | undefined): ChargeReport {
@@ -134,7 +149,11 @@ function toReport(record: SettledRecord, usage: Usage | undefined): ChargeReport
 }
 
 /** Whether a price by dimension needs what a report does not say. */
-function isEstimate(details: PerImageDetails, { images = [], request }: ChargeReport): boolean {
+function isEstimate(
+  details: PerImageDetails,
+  { images = [], request }: ChargeReport,
+  derivation: ChargeDerivation | undefined,
+): boolean {
   const { image_prices, layer_price, reference_image_price, free_reference_images } = details;
   const hasTiers = image_prices.length > 1 || Array.isArray(layer_price);
   const hasQualities = image_prices.some(({ quality }) => quality !== undefined);
@@ -143,7 +162,9 @@ function isEstimate(details: PerImageDetails, { images = [], request }: ChargeRe
     (hasQualities && images.some(({ quality }) => quality === undefined)) ||
     // The line of a charge has only the references that were not free, those of each call.
     (reference_image_price !== undefined &&
-      (request?.referenceImages === undefined || free_reference_images !== undefined))
+      (request?.referenceImages === undefined ||
+        free_reference_images !== undefined ||
+        readLines(derivation).some(({ what }) => what === "reference_image")))
   );
 }
 

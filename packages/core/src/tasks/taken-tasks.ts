@@ -12,7 +12,7 @@ export interface TakenTasks {
    * The store may return a task that this worker still has: a write that seemed to fail may reach the store late and put the
    * task back. Then this waits until the earlier work on the task is over. If that has sent the task, it is left alone.
    * Otherwise it begins. That is safe although the earlier work may have put it back once more: then the store does not mark
-   * it as sent.
+   * it as sent. A task whose provider is already at work on it goes back instead, because nothing is marked then.
    *
    * @param begin does not reject
    * @returns the promise of the end of a task that was sent. Otherwise `undefined`.
@@ -67,14 +67,18 @@ export function createTakenTasks(store: TaskStore, holds: Pick<Holds, "write">):
   return {
     async begin(task, begin) {
       let earlier = takings.get(task.id);
+      let mayBeBack = false;
       while (earlier !== undefined && earlier.work.size > 0) {
+        mayBeBack = task.upstream !== undefined;
         await Promise.allSettled(earlier.work);
         earlier = takings.get(task.id);
       }
       if (earlier?.isSent === true) return undefined;
       const taking: Taking = { work: new Set(), isSent: false };
       takings.set(task.id, taking);
-      return keepWhile(taking.work, beginOnce(task, taking, begin));
+      // To continue a task asks the store nothing. It would not show that the earlier work has put the task back.
+      const work = mayBeBack ? give(task, taking).then(() => undefined) : beginOnce(task, taking, begin);
+      return keepWhile(taking.work, work);
     },
   };
 }
