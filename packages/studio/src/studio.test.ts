@@ -7,7 +7,7 @@ import { openStudio } from "./testing/open-studio.js";
 const script = FILES.find(([path]) => path.endsWith(".js"))?.[0] ?? "";
 
 describe("the page", () => {
-  it.each(["", "/", "/try", "/callers?caller=a", "/channels", "/prices"])(
+  it.each(["", "/", "/try", "/usage?period=30d", "/callers?caller=a", "/channels", "/prices"])(
     "is served at /studio%s",
     async (path) => {
       const { send } = openStudio();

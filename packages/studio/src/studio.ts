@@ -37,8 +37,8 @@ export type Studio = Pick<Gateway, "basePath" | "handle" | "notFound" | "fetch">
 const VIEWS: ReadonlySet<string> = new Set(["", "try", "usage", "channels", "callers", "prices"]);
 
 /**
- * Creates a page for the operator of a gateway: try a prompt, see what it costs, the channels, the callers and their budgets,
- * and the prices. Mount it at a path of its own, in the way in which the gateway is mounted.
+ * Creates a page for the operator of a gateway: try a prompt, see what it costs and what was spent, the channels, the callers
+ * and their budgets, and the prices. Mount it at a path of its own, in the way in which the gateway is mounted.
  *
  * @throws TypeError for a `basePath` that is not a path such as `/studio`
  * @example

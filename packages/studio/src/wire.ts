@@ -10,7 +10,16 @@ import type {
   RequestEstimate,
   UsageRecord,
 } from "@calotype/core";
-import type { BudgetStatus, ChargeDerivation, ModelDetails, PriceTables } from "@calotype/core/billing";
+import type {
+  BudgetStatus,
+  ChargeDerivation,
+  ModelDetails,
+  PriceTables,
+  RecordPage,
+  UsageLine,
+  UsageSeries,
+  UsageSums,
+} from "@calotype/core/billing";
 
 export type {
   Caller,
@@ -21,8 +30,11 @@ export type {
   GatewayStatus,
   ModelDetails,
   PriceTables,
+  RecordPage,
   RequestEstimate,
+  UsageLine,
   UsageRecord,
+  UsageSums,
 };
 
 /** What a person may do: look, or also change callers, probe channels and spend the money of the studio's caller. */
@@ -71,6 +83,12 @@ export interface NewKey {
 /** `GET api/callers/{id}/audit`. */
 export interface CallerHistory {
   readonly lines: readonly CallerAuditEntry[];
+}
+
+/** `GET api/usage`: usage over time, and that of the period before. */
+export interface UsageReport {
+  readonly series: UsageSeries;
+  readonly previous: Pick<UsageSeries, "buckets" | "total">;
 }
 
 /** `GET api/prices`. */

@@ -1,9 +1,52 @@
 import { GatewayError } from "@calotype/core";
-import { respondWithJson } from "../respond.js";
-import type { UsageRecord } from "../wire.js";
+import type { GatewayResponse } from "@calotype/core/adapter";
+import { respond, respondWithError, respondWithJson } from "../respond.js";
+import type { UsageRecord, UsageReport } from "../wire.js";
+import { EXPORT_FORMATS, openExport } from "./export-records.js";
 import type { ApiRoute, StudioGateway } from "./route.js";
+import { readPrevious, readRecordQuery, readSeriesQuery } from "./usage-query.js";
 
 export const USAGE_ROUTES: readonly ApiRoute[] = [
+  {
+    method: "GET",
+    path: "usage",
+    role: "viewer",
+    run: ({ gateway }, { query }) =>
+      readHistory(async () => {
+        const asked = readSeriesQuery(query);
+        const before = { ...asked, ...readPrevious(query, asked), by: undefined };
+        const series = await gateway.usage.series(asked);
+        const { buckets, total } = await gateway.usage.series(before);
+        const body: UsageReport = { series, previous: { buckets, total } };
+        return respondWithJson(body);
+      }),
+  },
+  {
+    method: "GET",
+    path: "records",
+    role: "viewer",
+    run: ({ gateway }, { query }) =>
+      readHistory(async () => respondWithJson(await gateway.usage.page(readRecordQuery(query)))),
+  },
+  {
+    method: "GET",
+    path: "records/export",
+    role: "viewer",
+    run: ({ gateway }, { query }) =>
+      readHistory(async () => {
+        const name = query.get("format");
+        if (name !== "csv" && name !== "jsonl") {
+          throw new GatewayError("invalid_request_error", "format must be csv or jsonl.", {
+            param: "format",
+          });
+        }
+        const format = EXPORT_FORMATS[name];
+        return respond(200, await openExport(gateway, readRecordQuery(query), format), {
+          "content-type": format.type,
+          "content-disposition": `attachment; filename="usage.${name}"`,
+        });
+      }),
+  },
   {
     method: "GET",
     path: "requests/:id",
@@ -18,6 +61,22 @@ export const USAGE_ROUTES: readonly ApiRoute[] = [
     },
   },
 ];
+
+/**
+ * Reads totals or pages. A field that cannot be used is a RangeError there, and a ledger that keeps no totals says so with a
+ * TypeError.
+ */
+async function readHistory(read: () => Promise<GatewayResponse>): Promise<GatewayResponse> {
+  try {
+    return await read();
+  } catch (cause) {
+    if (cause instanceof RangeError) {
+      throw new GatewayError("invalid_request_error", cause.message, { cause });
+    }
+    if (cause instanceof TypeError) return respondWithError(501, "no_totals", cause.message);
+    throw cause;
+  }
+}
 
 /** With a ledger that does not find records by id, they are looked for around the time at which the request was sent. */
 const AROUND_MS = 600_000;

@@ -1,0 +1,188 @@
+import { createMemoryLedger } from "@calotype/core";
+import type { Ledger } from "@calotype/core/stores";
+import { describe, expect, it } from "vitest";
+import { CALLER_KEY, MODEL, type OpenStudio, openStudio } from "../testing/open-studio.js";
+import type { RecordPage, UsageRecord, UsageReport } from "../wire.js";
+
+/** A period around the present, and the one before. */
+const FROM = new Date(Date.now() - 3_600_000).toISOString();
+const TO = new Date(Date.now() + 3_600_000).toISOString();
+const PERIOD = { from: FROM, to: TO };
+
+function address(path: string, query: Readonly<Record<string, string>> = {}): string {
+  return `/api/${path}?${new URLSearchParams(query).toString()}`;
+}
+
+/** Makes images, one request for each number of images. */
+async function makeImages({ send }: OpenStudio, counts: readonly number[], endUser = "mia"): Promise<void> {
+  for (const n of counts) {
+    await send({
+      method: "POST",
+      path: "/api/images/generations",
+      headers: { "x-calotype-studio-key": CALLER_KEY },
+      body: { model: MODEL, prompt: "a fox", n, user: endUser },
+    });
+  }
+}
+
+/** A ledger without the optional member `history`. */
+function withoutHistory(): Ledger {
+  const { history: _history, ...ledger } = createMemoryLedger() as Ledger & { history?: unknown };
+  return ledger;
+}
+
+describe("usage over time", () => {
+  it("has the sums of the period, its lines, and the sums of the period before, also for a viewer", async () => {
+    const studio = openStudio({ authorize: () => "viewer" });
+    await makeImages(studio, [1, 2]);
+
+    const { status, json } = await studio.send({ path: address("usage", { ...PERIOD, by: "caller" }) });
+
+    expect(status).toBe(200);
+    expect(json).toMatchObject({
+      series: {
+        total: { sums: { requests: 2, charge: "0.6" } },
+        lines: [{ key: "shop", sums: { images: 3 } }],
+      },
+      previous: { buckets: [{ to: FROM }], total: { sums: { requests: 0, charge: "0" } } },
+    });
+  });
+
+  it("compares with another period if the query names one", async () => {
+    const studio = openStudio();
+    await makeImages(studio, [1]);
+
+    const query = { ...PERIOD, previousFrom: FROM, previousTo: TO };
+    const { json } = await studio.send({ path: address("usage", query) });
+
+    expect((json as UsageReport).previous.total.sums.requests).toBe(1);
+  });
+
+  it.each([
+    [{ caller: "shop" }, 1],
+    [{ caller: "other" }, 0],
+    [{ endUser: "mia" }, 1],
+    [{ tag: "team=red" }, 0],
+    [{ channel: "ark", model: MODEL }, 1],
+  ])("%j selects requests", async (filter, requests) => {
+    const studio = openStudio();
+    await makeImages(studio, [1]);
+
+    const { json } = await studio.send({ path: address("usage", { ...PERIOD, ...filter }) });
+
+    expect((json as UsageReport).series.total.sums.requests).toBe(requests);
+  });
+
+  it.each([
+    [{ from: FROM }, "to"],
+    [{ to: TO }, "from"],
+    [{ from: "yesterday", to: TO }, "from"],
+    [{ from: "2026-01-01", to: TO }, null],
+    [{ from: TO, to: FROM }, null],
+    [{ ...PERIOD, by: "prompt" }, null],
+    [{ ...PERIOD, bucket: "minute" }, null],
+    [{ ...PERIOD, timeZone: "Mars/Olympus" }, null],
+    [{ ...PERIOD, limit: "1e3" }, "limit"],
+    [{ ...PERIOD, limit: "0" }, null],
+    [{ ...PERIOD, tag: "team" }, "tag"],
+    [{ ...PERIOD, caller: "a\0b" }, "caller"],
+    [{ ...PERIOD, caller: "a".repeat(600) }, "caller"],
+    [{ ...PERIOD, previousFrom: FROM }, "previousTo"],
+    [{ from: "1900-01-01T00:00:00Z", to: TO, by: "endUser" }, null],
+  ])("%j gets a 400", async (query, param) => {
+    const { status, json } = await openStudio().send({ path: address("usage", query) });
+
+    expect([status, json]).toMatchObject([400, { error: { param } }]);
+  });
+});
+
+describe("records", () => {
+  it("come in pages, without gaps and without repeats", async () => {
+    const studio = openStudio();
+    await makeImages(studio, [1, 2, 3]);
+
+    const query = { ...PERIOD, sort: "charge", order: "ascending", limit: "2" };
+    const first = (await studio.send({ path: address("records", query) })).json as RecordPage;
+    const second = (await studio.send({ path: address("records", { ...query, cursor: first.next ?? "" }) }))
+      .json as RecordPage;
+
+    expect([...first.records, ...second.records].map(({ charge }) => charge)).toEqual(["0.2", "0.4", "0.6"]);
+    expect(second.next).toBeUndefined();
+  });
+
+  it("are selected by their outcome", async () => {
+    const studio = openStudio();
+    await makeImages(studio, [1]);
+    studio.emulator.faults.add({ status: 400, times: 1 });
+    await makeImages(studio, [1]);
+
+    const { json } = await studio.send({ path: address("records", { outcomes: "refused,failed" }) });
+
+    expect((json as RecordPage).records).toMatchObject([{ images: 0, charge: "0" }]);
+  });
+
+  it.each([
+    [{ outcomes: "good" }, null],
+    [{ sort: "prompt", ...PERIOD }, null],
+    [{ sort: "charge" }, "from"],
+    [{ order: "up" }, null],
+    [{ limit: "501" }, null],
+    [{ limit: "-1" }, "limit"],
+    [{ cursor: "[]" }, null],
+    [{ from: "now" }, "from"],
+    [{ to: "" }, "to"],
+  ])("%j gets a 400", async (query, param) => {
+    const { status, json } = await openStudio().send({ path: address("records", query) });
+
+    expect([status, json]).toMatchObject([400, { error: { param } }]);
+  });
+});
+
+it.each(["usage", "records", "records/export"])("without totals, %s says so", async (path) => {
+  const { send } = openStudio({}, { ledger: withoutHistory() });
+
+  const { status, json } = await send({ path: address(path, { ...PERIOD, format: "csv" }) });
+
+  expect([status, json]).toMatchObject([501, { error: { code: "no_totals" } }]);
+});
+
+describe("export", () => {
+  it("as CSV has a line for each record, and no cell that a program for tables would run", async () => {
+    const studio = openStudio();
+    await makeImages(studio, [1], '=cmd|"1",2');
+    await makeImages(studio, [1], "-1+1");
+
+    const { status, headers, text } = await studio.send({
+      path: address("records/export", { format: "csv", order: "ascending" }),
+    });
+
+    expect(status).toBe(200);
+    expect(headers["content-disposition"]).toBe('attachment; filename="usage.csv"');
+    const [head, one, two, end] = text.split("\r\n");
+    expect(head).toMatch(/^time,id,caller,.*,charge,endUser,tags$/);
+    expect(one).toMatch(/,shop,.*,0\.2,"'=cmd\|""1"",2",$/);
+    expect(two).toMatch(/,0\.2,'-1\+1,$/);
+    expect(end).toBe("");
+  });
+
+  it("as JSON Lines has the records that the filters select, beyond one page", async () => {
+    const studio = openStudio({}, { callers: [{ id: "shop", key: CALLER_KEY }] });
+    await makeImages(
+      studio,
+      Array.from({ length: 501 }, () => 1),
+    );
+
+    const { text } = await studio.send({
+      path: address("records/export", { format: "jsonl", caller: "shop" }),
+    });
+    const none = await studio.send({ path: address("records/export", { format: "jsonl", caller: "other" }) });
+
+    const lines = text.trimEnd().split("\n");
+    expect(new Set(lines.map((line) => (JSON.parse(line) as UsageRecord).id)).size).toBe(501);
+    expect(none.text).toBe("");
+  });
+
+  it.each([{}, { format: "pdf" }, { format: "csv", outcomes: "x" }])("%j gets a 400", async (query) => {
+    expect((await openStudio().send({ path: address("records/export", query) })).status).toBe(400);
+  });
+});
