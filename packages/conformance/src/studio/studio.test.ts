@@ -6,6 +6,7 @@ import { openBrowser } from "../browser/open-browser.js";
 import { drawPng } from "../clients/support/images.js";
 import { CALLER_KEY, QWEN_IMAGE, SEEDREAM } from "../support/test-gateway.js";
 import { useProviders } from "../support/use-providers.js";
+import { fillLedger } from "./fill-ledger.js";
 import { findAxeProblems, measureOverflow } from "./find-problems.js";
 import { openStudioPage, type StudioPage, type StudioPageOptions } from "./open-page.js";
 
@@ -303,6 +304,9 @@ describe.runIf(opened !== undefined)("the studio in Chromium", { timeout: 60_000
       channels: ["/channels", "tbody"],
       callers: ["/callers?caller=tester", "aside"],
       prices: ["/prices", "tbody"],
+      "usage-empty": ["/usage", ".empty"],
+      usage: ["/usage", ".chart"],
+      "usage-request": ["/usage?by=endUser&request=req-shown", "aside .timeline"],
     } as const;
 
     it.each(Object.keys(VIEWS) as (keyof typeof VIEWS)[])(
@@ -313,6 +317,8 @@ describe.runIf(opened !== undefined)("the studio in Chromium", { timeout: 60_000
           path,
           context,
           studio: view === "try-disabled" ? {} : { caller: "tester" },
+          gateway:
+            view === "usage" || view === "usage-request" ? { ledger: await fillLedger(Date.now()) } : {},
         });
         await page.locator(ready).first().waitFor();
 

@@ -3,7 +3,7 @@ import type { UsageRecord } from "../wire.js";
 import type { StudioGateway } from "./route.js";
 
 /** A table of more rows is not opened by common programs. Longer exports: `exportRecords` of `@calotype/core/billing`. */
-export const MAX_EXPORTED = 100_000;
+const MAX_EXPORTED = 100_000;
 
 export const EXPORT_FORMATS = {
   csv: { type: "text/csv; charset=utf-8", head: toLine(columnNames()), write: toCsvLine },

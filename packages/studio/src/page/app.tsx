@@ -11,6 +11,7 @@ import { CallersView } from "./views/callers.js";
 import { ChannelsView } from "./views/channels.js";
 import { PricesView } from "./views/prices.js";
 import { TryView } from "./views/try.js";
+import { UsageView } from "./views/usage.js";
 
 /** The page: its language, its frame, and the view of the address. */
 export function App() {
@@ -52,6 +53,8 @@ function ViewOf({ session, place: { view, query } }: { readonly session: Session
   switch (view) {
     case "try":
       return <TryView session={session} />;
+    case "usage":
+      return <UsageView session={session} query={query} />;
     case "channels":
       return <ChannelsView session={session} />;
     case "callers":

@@ -17,6 +17,16 @@ export function formatCount(count: number, language: string): string {
   return new Intl.NumberFormat(language).format(count);
 }
 
+/** A duration in seconds, with tenths below a minute. */
+export function formatDuration(milliseconds: number, language: string): string {
+  return new Intl.NumberFormat(language, {
+    style: "unit",
+    unit: "second",
+    unitDisplay: "narrow",
+    maximumFractionDigits: milliseconds < 60_000 ? 1 : 0,
+  }).format(milliseconds / 1000);
+}
+
 /**
  * Compares two decimals of at least 0 exactly. Money is never a number of JavaScript here, except for the width of a bar.
  */

@@ -4,6 +4,7 @@ import { Derivation } from "../components/derivation.js";
 import { CopyButton, ErrorText } from "../components/feedback.js";
 import { shorten } from "../format.js";
 import { useMessages } from "../messages/index.js";
+import { addressOf, followLink } from "../router.js";
 import type { MadeImage, Run, RunCharge } from "./run.js";
 import { readPixels } from "./sizes.js";
 
@@ -73,7 +74,15 @@ function RunResult({ run }: { readonly run: Run }) {
       {run.charge !== undefined && <ChargeOf charge={run.charge} />}
       {run.requestId !== undefined && (
         <p class="small soft">
-          {text.requestId} <code title={run.requestId}>{shorten(run.requestId, 24)}</code>{" "}
+          {text.requestId}{" "}
+          <a
+            class="mono"
+            title={run.requestId}
+            href={addressOf("usage", { request: run.requestId })}
+            onClick={followLink}
+          >
+            {shorten(run.requestId, 24)}
+          </a>{" "}
           <CopyButton text={run.requestId} label={text.requestId} />
         </p>
       )}

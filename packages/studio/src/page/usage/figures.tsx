@@ -1,0 +1,82 @@
+import type { UsageReport, UsageSums } from "../../wire.js";
+import { formatCount, formatDuration } from "../format.js";
+import { type Messages, useMessages } from "../messages/index.js";
+
+/** The four figures of a period, each with its change over the period before. */
+export function Figures({ report }: { readonly report: UsageReport }) {
+  const messages = useMessages();
+  const { usage: text, language } = messages;
+  const now = report.series.total.sums;
+  const before = report.previous.total.sums;
+  return (
+    <dl class="figures">
+      <Figure
+        name={text.spend}
+        value={now.charge}
+        change={changeOf(Number(now.charge), Number(before.charge), before.charge, messages)}
+      />
+      <Figure
+        name={text.images}
+        value={formatCount(now.images, language)}
+        change={changeOf(now.images, before.images, formatCount(before.images, language), messages)}
+      />
+      <Figure
+        name={text.failureRate}
+        value={showRate(now, messages)}
+        change={changeOfRate(now, before, messages)}
+      />
+      <Figure
+        name={text.medianTime}
+        value={showMedian(now, messages)}
+        change={changeOf(now.medianMs ?? 0, before.medianMs ?? 0, showMedian(before, messages), messages)}
+      />
+    </dl>
+  );
+}
+
+function Figure({ name, value, change }: Readonly<Record<"name" | "value" | "change", string>>) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd class="figure">{value}</dd>
+      <dd class="small soft">{change}</dd>
+    </div>
+  );
+}
+
+/** The change in percent, with the value of before. Only this ratio is a number of JavaScript. */
+function changeOf(now: number, before: number, shown: string, { usage: text, language }: Messages): string {
+  if (before === 0) return text.noneBefore;
+  const percent = new Intl.NumberFormat(language, {
+    style: "percent",
+    maximumFractionDigits: 0,
+    signDisplay: "exceptZero",
+  }).format(now / before - 1);
+  return `${percent} · ${text.before(shown)}`;
+}
+
+/** A change of a rate is the difference of two percentages. */
+function changeOfRate(now: UsageSums, before: UsageSums, messages: Messages): string {
+  const { usage: text, language } = messages;
+  if (before.requests === 0) return text.noneBefore;
+  if (now.requests === 0) return text.before(showRate(before, messages));
+  const points = new Intl.NumberFormat(language, {
+    maximumFractionDigits: 1,
+    signDisplay: "exceptZero",
+  }).format((rateOf(now) - rateOf(before)) * 100);
+  return `${text.points(points)} · ${text.before(showRate(before, messages))}`;
+}
+
+/** The part of the requests that were refused or failed. */
+export function showRate(sums: UsageSums, { language }: Messages): string {
+  if (sums.requests === 0) return "–";
+  return new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 1 }).format(rateOf(sums));
+}
+
+function rateOf({ requests, refused, failed }: UsageSums): number {
+  return (refused + failed) / requests;
+}
+
+export function showMedian({ medianMs }: UsageSums, messages: Messages): string {
+  return medianMs === undefined ? "–" : formatDuration(medianMs, messages.language);
+}
