@@ -85,10 +85,10 @@ await describeWithService(POSTGRES, (url) => {
       await sleep(random() * 150);
       child.kill("SIGKILL");
       outputs.push(await output);
-      // Its lease is over at once, so that the next process gets its tasks.
-      await pool.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1", [
-        schema,
-      ]);
+      // Its lease is over at once, so that the next process gets its tasks. The server must have ended its statements before:
+      // one of them may still take tasks.
+      const end = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = $1";
+      await pool.query(end, [schema]);
       await pool.query(`UPDATE "${schema}".owners SET alive_until = now() - interval '1 second'`);
       const sweeper = createPostgresLedger({ pool, schema });
       await sweepTasks(sweeper);
