@@ -2,6 +2,7 @@ import { describe } from "vitest";
 import { describeAtomicity } from "./admission-suite/describe-atomicity.js";
 import { describeConcurrency } from "./admission-suite/describe-concurrency.js";
 import { describeCooldowns } from "./admission-suite/describe-cooldowns.js";
+import { describeCounts } from "./admission-suite/describe-counts.js";
 import { describeHostileKeys } from "./admission-suite/describe-hostile-keys.js";
 import { describeIdempotency } from "./admission-suite/describe-idempotency.js";
 import { describeWindows } from "./admission-suite/describe-windows.js";
@@ -12,6 +13,7 @@ export function describeAdmissionStore(name: string, open: OpenStore): void {
   describe(`an admission store ${name}`, () => {
     describeWindows(open);
     describeConcurrency(open);
+    describeCounts(open);
     describeAtomicity(open);
     describeIdempotency(open);
     describeCooldowns(open);

@@ -21,8 +21,8 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     createMemoryAdmissionStore createMemoryLedger DecimalInput EstimateQuery RequestEstimate WebHost ErrorCode ErrorType FailureEvent Fetch
     FindEndpoints FinishedImage Gateway GatewayError GatewayErrorDetails GatewayOptions GatewayOptionsError
     GatewayStatus generateApiKey GeneratedApiKey hashApiKey HealthCheckStatus HealthState IdempotencyOptions ImageRequest isGatewayError
-    JsonObject KeyOptions KeyProbe KeyStatus Loadable Logger LostPolicy MemoryAdmissionStoreOptions MemoryLedgerOptions
-    ModelOptions ModelStatus Operation OptionsProblem Preferences ReferenceImage ReleasedRecord RequestEvent
+    JsonObject KeyOptions KeyProbe KeyStatus LimitReports LimitsPatch LimitStatus Loadable Logger LostPolicy MemoryAdmissionStore
+    MemoryAdmissionStoreOptions MemoryLedgerOptions ModelOptions ModelStatus Operation OptionsProblem Preferences ReferenceImage ReleasedRecord RequestEvent
     ResponseFormat ResultsOptions RotateOptions RunTasksOptions SettledRecord SizeMode StreamFormat TaskBatch TaskOptions
     TimeoutOptions UnresolvedRecord Usage UsageRecord WebhookEndpoint WebhookEndpointName
     WebhookFilter WebhookMessage Webhooks WebhooksOptions`,
@@ -36,10 +36,10 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     StoredAlert StoredHold toPeriodBalance toStoredName withPeriod
     addDecimals AdmissionDecision AdmissionRequest AdmissionStore AttemptRecord Balance ByteRange CallerAuditLine
     CallerAuditPage CallerChange CallerLedger CallerLookup CallerPage CallerStore CallerUpdate checkCallerUpdate checkHold
-    checkRecord checkStoredCallerId checkTask checkTaskEnd checkUpstream checkTaskImages checkWebhookAttempt compareAge ConcurrencyLimit consoleLogger Cooldown createMemoryAdmissionStore
+    checkRecord checkStoredCallerId checkTask checkTaskEnd checkUpstream checkTaskImages checkWebhookAttempt compareAge ConcurrencyLimit consoleLogger Cooldown Counts CountsRequest createMemoryAdmissionStore
     createMemoryLedger createTakenRecords Decimal EntryFailure formatDecimal GatewayError HoldRecord KeptHold
     HoldResult IdempotencyOutcome IdempotencyRequest ImageToStore isAtMost isName Ledger Logger LostPolicy
-    MemoryAdmissionStoreOptions MemoryLedgerOptions multiplyDecimal negateDecimal NewTask Operation Outbox parseHold
+    MemoryAdmissionStore MemoryAdmissionStoreOptions MemoryLedgerOptions multiplyDecimal negateDecimal NewTask Operation Outbox parseHold
     parseRecord readDecimal RecordFilter ReleasedRecord reportFailures ResultStore SettledRecord StoredCaller StoredImage StoredKey StoredResponse StoreImage
     SweepOptions TakeKeptOptions TakenRecords TakenTask TakeOptions Task TaskChange TaskEnd TaskLedger TaskPage TaskRepeat TaskStatus
     TaskStore TaskSubmission TaskSweep TaskSweepOptions toInstant toReleasedRecord TotalsKey toUnresolvedRecord

@@ -1,3 +1,4 @@
+import { createLimitReports, type LimitReports } from "./admission/read-limits.js";
 import { assembleGateway, type Dependencies, type GatewayAssembly, type GatewayParts } from "./assemble.js";
 import { createGatewayUsage } from "./billing/gateway-usage.js";
 import type { PriceTables } from "./billing/model-details.js";
@@ -96,6 +97,8 @@ export interface Gateway {
   readonly usage: GatewayUsage;
   /** What callers have spent of their budgets, and the periods before. Read-only. */
   readonly budgets: BudgetReports;
+  /** How close callers are to their limits. Read-only. */
+  readonly limits: LimitReports;
   /** The messages about ended tasks, and how to send them again. */
   readonly webhooks: Webhooks;
   /** Creates, changes and revokes callers at run time, in addition to those of the options. */
@@ -328,6 +331,10 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
     },
     usage: createGatewayUsage(permanent.ledger),
     budgets: createBudgetReports(permanent.ledger, permanent.budgetStore),
+    limits: createLimitReports({
+      ...permanent,
+      loadModels: async () => (await reloadable.get()).models,
+    }),
     webhooks: webhooks.api,
     callers: createCallers({
       store: permanent.callerStore,

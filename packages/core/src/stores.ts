@@ -1,5 +1,6 @@
 export {
   createMemoryAdmissionStore,
+  type MemoryAdmissionStore,
   type MemoryAdmissionStoreOptions,
 } from "./admission/memory-store.js";
 export type {
@@ -7,6 +8,8 @@ export type {
   AdmissionRequest,
   AdmissionStore,
   ConcurrencyLimit,
+  Counts,
+  CountsRequest,
   IdempotencyOutcome,
   IdempotencyRequest,
   StoredResponse,

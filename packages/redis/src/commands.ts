@@ -2,13 +2,15 @@ import type {
   AdmissionDecision,
   AdmissionRequest,
   Cooldown,
+  Counts,
+  CountsRequest,
   IdempotencyOutcome,
   WindowState,
 } from "@calotype/core/stores";
 import { isReplyError, type RunScript } from "./client.js";
 import { type KeyNames, toSafeString } from "./keys.js";
 import type { RunningRequest } from "./renew-leases.js";
-import { ADMIT, FINISH, PROBE, RENEW, SET_COOLDOWN } from "./scripts.js";
+import { ADMIT, FINISH, PROBE, READ_COUNTS, RENEW, SET_COOLDOWN } from "./scripts.js";
 import {
   type CooldownList,
   findCooldowns,
@@ -23,6 +25,8 @@ export interface Commands {
   /** @throws UnreadableError for a reply or a value of another version */
   admit(request: AdmissionRequest): Promise<AdmissionDecision>;
   finish(request: AdmissionRequest, outcome: IdempotencyOutcome): Promise<void>;
+  /** @throws UnreadableError for a reply or a value of another program */
+  readCounts(request: CountsRequest): Promise<Counts>;
   /** Extends the leases of requests of this caller. */
   renew(caller: string, batch: readonly RunningRequest[]): Promise<void>;
   setCooldown(channel: string, cooldown: Cooldown | undefined): Promise<void>;
@@ -80,8 +84,7 @@ export function createCommands({ run, keys, maxResponseBytes, leaseMs }: Command
         if (cooldowns !== undefined) lastCooldowns = cooldowns;
         return decision;
       } catch (cause) {
-        const message = "A reply or a value in Redis is not of this version of @calotype/redis.";
-        throw new UnreadableError(message, { cause });
+        throw new UnreadableError(UNREADABLE, { cause });
       }
     },
 
@@ -97,6 +100,19 @@ export function createCommands({ run, keys, maxResponseBytes, leaseMs }: Command
         args.push(toRunningValue(idempotency, id), finished, toMilliseconds(ttlMs));
       }
       await run(FINISH, names, args);
+    },
+
+    async readCounts({ caller, windows, concurrency }) {
+      const names = [
+        ...windows.map(({ key }) => keys.window(caller, key)),
+        ...concurrency.map(({ key }) => keys.slots(caller, key)),
+      ];
+      const reply = await run(READ_COUNTS, names, [String(windows.length)]);
+      try {
+        return readCounts(toArray(reply), windows.length, concurrency.length);
+      } catch (cause) {
+        throw new UnreadableError(UNREADABLE, { cause });
+      }
     },
 
     async renew(caller, batch) {
@@ -118,6 +134,8 @@ export function createCommands({ run, keys, maxResponseBytes, leaseMs }: Command
     },
   };
 }
+
+const UNREADABLE = "A reply or a value in Redis is not of this version of @calotype/redis.";
 
 /** Keys and arguments of a script. */
 interface ScriptInput {
@@ -215,6 +233,21 @@ function toStates(numbers: readonly unknown[], windows: AdmissionRequest["window
     // The count can exceed a limit that the operator has lowered.
     return { remaining: Math.max(0, limit - count), resetMs };
   });
+}
+
+/** Reads a reply of the script `READ_COUNTS`. */
+function readCounts(reply: readonly unknown[], windows: number, slots: number): Counts {
+  const numbers = reply.map((value) => Number(typeof value === "number" ? value : toString(value)));
+  if (numbers.length !== 2 * windows + slots || numbers.some(Number.isNaN)) {
+    throw new Error("The script's reply is incomplete, or a count is not a number.");
+  }
+  return {
+    windows: Array.from({ length: windows }, (_, index) => ({
+      count: numbers[2 * index] ?? 0,
+      resetMs: numbers[2 * index + 1] ?? 0,
+    })),
+    slots: numbers.slice(2 * windows),
+  };
 }
 
 function toArray(reply: unknown): unknown[] {

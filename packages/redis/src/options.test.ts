@@ -20,6 +20,7 @@ describe("createRedisAdmissionStore", () => {
       expect(Object.keys(createRedisAdmissionStore({ client: one }))).toEqual([
         "admit",
         "finish",
+        "readCounts",
         "ping",
         "setCooldown",
       ]);

@@ -158,6 +158,28 @@ end
 return 1
 `);
 
+/**
+ * Reads the counts of a caller, and writes nothing.
+ *
+ * KEYS: the windows, then the slots. ARGV: 1 number of windows.
+ *
+ * Returns the count and the remaining milliseconds of each window, then the number of each limit's slots that are taken.
+ */
+export const READ_COUNTS = createScript(`
+local call = redis.call
+local windows = tonumber(ARGV[1])
+local counts = {}
+for i = 1, windows do
+  counts[2 * i - 1], counts[2 * i] = call("GET", KEYS[i]) or "0", math.max(0, call("PTTL", KEYS[i]))
+end
+if #KEYS > windows then
+  local time = call("TIME")
+  local now = string.format("(%d", time[1] * 1000 + math.floor(time[2] / 1000))
+  for i = windows + 1, #KEYS do counts[windows + i] = call("ZCOUNT", KEYS[i], now, "+inf") end
+end
+return counts
+`);
+
 /** Tests whether Redis accepts writes. KEYS: 1 a key with no other use. */
 export const PROBE = createScript(`
 redis.call("SET", KEYS[1], "1", "PX", 1000)

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { AdmissionRequest } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import type { IoredisClient } from "./client.js";
-import { ADMIT, FINISH, SET_COOLDOWN } from "./scripts.js";
+import type { RedisAdmissionStoreOptions } from "./options.js";
+import { ADMIT, FINISH, READ_COUNTS, SET_COOLDOWN } from "./scripts.js";
 import { createRedisAdmissionStore } from "./store.js";
 
 const DEADLINE_SECONDS = 0.3;
@@ -12,7 +13,10 @@ const never = (): Promise<never> => new Promise(() => undefined);
 const done = async (): Promise<number> => 1;
 
 /** Opens a store on a client that replies to the given scripts as told, and to all others with success. */
-function open(replies: { readonly [sha: string]: (args: readonly string[]) => Promise<unknown> }) {
+function open(
+  replies: { readonly [sha: string]: (args: readonly string[]) => Promise<unknown> },
+  options: Partial<RedisAdmissionStoreOptions> = {},
+) {
   const sent: string[] = [];
   const client: IoredisClient = {
     async evalsha(sha, keyCount, ...rest) {
@@ -26,7 +30,7 @@ function open(replies: { readonly [sha: string]: (args: readonly string[]) => Pr
     warn: (_fields: object, message: string) => void lines.push(message),
     error: (_fields: object, message: string) => void lines.push(message),
   };
-  const store = createRedisAdmissionStore({ client, deadlineSeconds: DEADLINE_SECONDS, logger });
+  const store = createRedisAdmissionStore({ client, deadlineSeconds: DEADLINE_SECONDS, logger, ...options });
   const countOf = (sha: string): number => sent.filter((one) => one === sha).length;
   return { store, lines, countOf };
 }
@@ -73,6 +77,31 @@ describe("a store whose Redis is sometimes away", () => {
     await store.setCooldown("ark", undefined);
     await sleep(200);
     expect(told.at(-1)).toBe("");
+  });
+
+  it.each([
+    ["closed", "GatewayError: This server cannot check its rate limits at the moment: try again."],
+    [{ limits: "open" }, { windows: [{ count: 0, resetMs: 0 }], slots: [1] }],
+  ] as const)("reads counts with whenAway %j as it admits", async (whenAway, expected) => {
+    const { store } = open({ [ADMIT.sha]: () => Promise.reject(LOST) }, { whenAway });
+    await store.admit(requestOf("me")).catch(() => undefined);
+    const request = {
+      caller: "me",
+      windows: [{ key: "window", windowMs: 60_000 }],
+      concurrency: [{ key: "slot" }],
+    };
+    expect(await store.readCounts?.(request).catch(String)).toEqual(expected);
+  });
+
+  it.each([[["many", 0]], [[1]]])("reads no counts from the reply %j", async (reply) => {
+    const { store, lines } = open({ [READ_COUNTS.sha]: async () => reply });
+    const read = store.readCounts?.({
+      caller: "me",
+      windows: [{ key: "window", windowMs: 60_000 }],
+      concurrency: [],
+    });
+    await expect(read).rejects.toThrow("A reply or a value");
+    expect(lines).toEqual([]);
   });
 
   it("refuses a request, and releases what it took, if it cannot read a reply", async () => {

@@ -146,13 +146,7 @@ function createResilientStore(commands: Commands, options: ResilienceOptions): A
     }
   };
   const admitLocally = async (request: AdmissionRequest, cause: unknown): Promise<AdmissionDecision> => {
-    if (isRefusedAway(whenAway, request)) {
-      throw new GatewayError(
-        "gateway_unavailable",
-        "This server cannot check its rate limits at the moment: try again.",
-        { retryAfterSeconds: RETRY_AFTER_SECONDS, cause },
-      );
-    }
+    if (isRefusedAway(whenAway, request)) throw unavailable(cause);
     const decision = await localStore.admit(request);
     if (decision.kind !== "admitted") return decision;
     admittedLocally.add(request.id);
@@ -195,6 +189,20 @@ function createResilientStore(commands: Commands, options: ResilienceOptions): A
       }
     },
 
+    async readCounts(request) {
+      try {
+        return await availability.call({
+          send: () => commands.readCounts(request),
+          probe: () => commands.probe(request.caller),
+        });
+      } catch (error) {
+        if (!(error instanceof AwayError)) throw error;
+        // What counts while Redis is away is what this process has counted.
+        if (isRefusedAway(whenAway, { ...request, channels: [] })) throw unavailable(error);
+        return await localStore.readCounts(request);
+      }
+    },
+
     // Also with `whenAway: "open"`: requests are served then, but the limits of several processes are not shared.
     ping: () =>
       availability.call({
@@ -221,8 +229,22 @@ function createResilientStore(commands: Commands, options: ResilienceOptions): A
   };
 }
 
+function unavailable(cause: unknown): GatewayError {
+  return new GatewayError(
+    "gateway_unavailable",
+    "This server cannot check its rate limits at the moment: try again.",
+    { retryAfterSeconds: RETRY_AFTER_SECONDS, cause },
+  );
+}
+
+/** What decides whether a request is refused while Redis is away. */
+interface NeededState extends Pick<AdmissionRequest, "idempotency" | "channels"> {
+  readonly windows: readonly unknown[];
+  readonly concurrency: readonly unknown[];
+}
+
 /** Whether a request is refused while Redis is away. */
-function isRefusedAway(policy: AwayPolicy | AwayPolicies, request: AdmissionRequest): boolean {
+function isRefusedAway(policy: AwayPolicy | AwayPolicies, request: NeededState): boolean {
   if (typeof policy === "string") return policy === "closed";
   const { limits = "closed", idempotency = "closed", cooldowns = "open" } = policy;
   const { windows, concurrency } = request;

@@ -3,6 +3,7 @@ import type {
   AdmissionDecision,
   AdmissionStore,
   ConcurrencyLimit,
+  CountsRequest,
   IdempotencyOutcome,
   IdempotencyRequest,
   StoredResponse,
@@ -26,6 +27,9 @@ export interface MemoryAdmissionStoreOptions {
   readonly maxResponseBytes?: number | undefined;
 }
 
+/** An admission store that can also be read. */
+export type MemoryAdmissionStore = AdmissionStore & Required<Pick<AdmissionStore, "readCounts">>;
+
 /** Options of version 0.1. */
 const OLD_NAMES = { maxAnswers: "maxResponses", maxAnswerBytes: "maxResponseBytes" };
 
@@ -44,7 +48,7 @@ const DEFAULT_MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
  * const store = createMemoryAdmissionStore({ maxResponseBytes: 16 * 1024 * 1024 });
  * ```
  */
-export function createMemoryAdmissionStore(options: MemoryAdmissionStoreOptions = {}): AdmissionStore {
+export function createMemoryAdmissionStore(options: MemoryAdmissionStoreOptions = {}): MemoryAdmissionStore {
   for (const [name, replacement] of Object.entries(OLD_NAMES)) {
     if (name in options) throw new TypeError(`${name} is not an option any more: set ${replacement}.`);
   }
@@ -89,6 +93,14 @@ export function createMemoryAdmissionStore(options: MemoryAdmissionStoreOptions 
       if (idempotency !== undefined) keys.finish(idempotency, { id, outcome, at });
     },
 
+    async readCounts({ windows: limits, concurrency }) {
+      const at = now();
+      return {
+        windows: limits.map((limit) => windows.count(limit, at)),
+        slots: concurrency.map((limit) => slots.count(limit, at)),
+      };
+    },
+
     async setCooldown(channel, cooldown) {
       if (cooldown === undefined) cooldowns.delete(channel);
       else cooldowns.set(channel, cooldown, now());
@@ -105,7 +117,10 @@ interface Window {
 function createWindowCounts() {
   const windows = createExpiringMap<Window>(({ endsAt }, now) => endsAt <= now);
 
-  const find = ({ key, windowMs }: WindowLimit, now: number): Window | undefined => {
+  const find = (
+    { key, windowMs }: Pick<WindowLimit, "key" | "windowMs">,
+    now: number,
+  ): Window | undefined => {
     const window = windows.get(key, now);
     // A clock that is set back must not make the window longer.
     if (window !== undefined) window.endsAt = Math.min(window.endsAt, now + windowMs);
@@ -122,6 +137,11 @@ function createWindowCounts() {
       limit.cost > toState(limit, find(limit, now), now).remaining,
     /** Returns the state of the window without the cost of the limit. */
     read: (limit: WindowLimit, now: number) => toState(limit, find(limit, now), now),
+    /** Returns what was counted. */
+    count(limit: CountsRequest["windows"][number], now: number) {
+      const { count = 0, endsAt = now } = find(limit, now) ?? {};
+      return { count, resetMs: endsAt - now };
+    },
     /** Adds the cost of the limit, and returns the state after it. */
     take(limit: WindowLimit, now: number) {
       const window = find(limit, now) ?? begin(limit, now);
@@ -156,6 +176,11 @@ function createSharedSlots() {
       const leases = byKey.get(key, now) ?? new Map<string, number>();
       leases.set(id, now + leaseMs);
       byKey.set(key, leases, now);
+    },
+    count({ key }: Pick<ConcurrencyLimit, "key">, now: number) {
+      let count = 0;
+      for (const endsAt of byKey.get(key, now)?.values() ?? []) if (endsAt > now) count += 1;
+      return count;
     },
     release({ key }: ConcurrencyLimit, id: string, now: number) {
       byKey.get(key, now)?.delete(id);

@@ -54,6 +54,23 @@ export function toCallLimits(sources: LimitSources): CallLimits {
   return limits;
 }
 
+/** What a caller's limits depend on, apart from one call. */
+export interface CallerLimitSources extends Pick<LimitSources, "callerId" | "callerLimits"> {
+  /** The limits of each caller for a model, by the model's key in `models`. */
+  readonly modelLimits: Readonly<Record<string, CallerLimits>>;
+}
+
+/** Returns all limits of a caller with the keys of {@link toCallLimits}. They have no cost and no lease, as for no call. */
+export function listCallerLimits({ callerId, callerLimits, modelLimits }: CallerLimitSources): CallLimits {
+  const limits: GrowingLimits = { windows: [], concurrency: [] };
+  const sources = { maxImages: 0, leaseMs: 0 };
+  addLimits(limits, callerLimits, { owner: [callerId], scope: {}, sources });
+  for (const [model, own] of Object.entries(modelLimits)) {
+    addLimits(limits, own, { owner: [callerId, model], scope: { model }, sources });
+  }
+  return limits;
+}
+
 interface GrowingLimits extends CallLimits {
   readonly windows: (WindowLimit & LimitScope)[];
   readonly concurrency: (ConcurrencyLimit & LimitScope)[];
@@ -62,7 +79,7 @@ interface GrowingLimits extends CallLimits {
 interface LimitOwner {
   readonly owner: readonly string[];
   readonly scope: LimitScope;
-  readonly sources: LimitSources;
+  readonly sources: Pick<LimitSources, "maxImages" | "leaseMs">;
 }
 
 function addLimits(

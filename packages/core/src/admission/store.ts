@@ -89,6 +89,27 @@ export type AdmissionDecision =
   /** The same request is still running. */
   | { readonly kind: "running" };
 
+/** Which counts of a caller to read. The keys are those of its limits. */
+export interface CountsRequest {
+  /** The caller's id, as in {@link AdmissionRequest}. */
+  readonly caller: string;
+  readonly windows: readonly Pick<WindowLimit, "key" | "windowMs">[];
+  readonly concurrency: readonly Pick<ConcurrencyLimit, "key">[];
+}
+
+/** What a store has counted so far. */
+export interface Counts {
+  /** In the order of the request's windows. A window that has not begun has the count 0 and no time left. */
+  readonly windows: readonly {
+    /** Can exceed the limit, if the operator has lowered the limit. */
+    readonly count: number;
+    /** Milliseconds until the window ends. */
+    readonly resetMs: number;
+  }[];
+  /** How many slots are taken, in the order of the request's concurrency limits. */
+  readonly slots: readonly number[];
+}
+
 /**
  * What the store remembers for the idempotency key of an admitted request that has ended. It remembers the key only if
  * the request was charged or if its outcome is unknown.
@@ -113,6 +134,11 @@ export interface AdmissionStore {
   admit(request: AdmissionRequest): Promise<AdmissionDecision>;
   /** Releases the slots of an admitted request and its idempotency key. The counts of its windows stay. */
   finish(request: AdmissionRequest, outcome: IdempotencyOutcome): Promise<void>;
+  /**
+   * Reads the counts of a caller, and changes nothing. Absent: how close callers are to their limits is not known. A store for
+   * several processes needs one round trip.
+   */
+  readCounts?(request: CountsRequest): Promise<Counts>;
   /** Tells the other gateways that a channel, key or model cools, or with `undefined` that it works again. */
   setCooldown(channel: string, cooldown: Cooldown | undefined): Promise<void>;
   /**

@@ -9,12 +9,23 @@ import { formatPath } from "../util/parse-fields.js";
 export type CallerSettings = Omit<Caller, "id">;
 
 /**
- * Changes of a caller's fields. An absent field stays as it is, `null` removes it. `limits` are changed one by one: a number
- * sets a limit, `null` lifts the gateway's limit, an absent one stays; `limits: null` removes all limits of the caller.
+ * Changes of a caller's fields. An absent field stays as it is, `null` removes it. `limits` are changed one by one, see
+ * {@link LimitsPatch}; `limits: null` removes all limits of the caller.
  */
 export type CallerPatch = {
-  readonly [Name in keyof CallerSettings]?: CallerSettings[Name] | null;
+  readonly [Name in Exclude<keyof CallerSettings, "limits">]?: CallerSettings[Name] | null;
+} & { readonly limits?: LimitsPatch | null };
+
+/**
+ * Changes of a caller's limits: a number sets a limit, `null` lifts the gateway's limit, `"unset"` removes the caller's own
+ * limit, so that the gateway's applies again. An absent limit stays.
+ */
+export type LimitsPatch = {
+  readonly [Name in keyof CallerLimits]?: CallerLimits[Name] | typeof UNSET;
 };
+
+/** Not `null`, which lifts the gateway's limit, here as in the options. */
+const UNSET = "unset";
 
 /** One field that a change has changed. Without `from` it was not set before, without `to` it is not set any more. */
 export interface ChangedField {
@@ -93,15 +104,49 @@ export function patchCallerSettings(settings: CallerSettings, patch: CallerPatch
   const removed = changes.filter(([, value]) => value === null).map(([name]) => name);
   const unknown = removed.find((name) => !Object.hasOwn(callerSettingsSchema.shape, name));
   if (unknown !== undefined) throw notAField(unknown);
-  const set = Object.fromEntries(changes.filter(([, value]) => value !== null));
-  const { limits, ...others } = checkCallerSettings(set);
+  const { limits: written, ...set } = Object.fromEntries(changes.filter(([, value]) => value !== null));
+  const { unset, ...toCheck } = splitLimits(written);
+  const { limits, ...others } = checkCallerSettings({ ...set, ...toCheck });
   const patched: CallerSettings = {
     ...settings,
     ...others,
-    ...(limits !== undefined && { limits: { ...settings.limits, ...definedOf(limits) } }),
+    ...(limits !== undefined && { limits: patchLimits(settings.limits, limits, unset) }),
   };
-  return Object.fromEntries(Object.entries(patched).filter(([name]) => !removed.includes(name)));
+  return Object.fromEntries(
+    Object.entries(patched).filter(([name, value]) => !removed.includes(name) && value !== undefined),
+  );
 }
+
+/** Returns `undefined` if no limit remains, so that there is no field. */
+function patchLimits(
+  from: CallerLimits | undefined,
+  limits: CallerLimits,
+  unset: readonly string[],
+): CallerLimits | undefined {
+  const kept = Object.entries({ ...from, ...definedOf(limits) }).filter(([name]) => !unset.includes(name));
+  return kept.length === 0 ? undefined : Object.fromEntries(kept);
+}
+
+/** Separates the limits to remove from those that {@link checkCallerSettings} checks. A wrong name stays among the latter. */
+function splitLimits(limits: unknown): { readonly unset: readonly string[]; readonly limits?: unknown } {
+  if (limits === undefined) return { unset: [] };
+  if (!isJsonObject(limits)) return { unset: [], limits };
+  const entries = Object.entries(limits);
+  return {
+    unset: entries.filter(isUnset).map(([name]) => name),
+    limits: Object.fromEntries(entries.filter((entry) => !isUnset(entry))),
+  };
+}
+
+function isUnset([name, value]: readonly [string, unknown]): boolean {
+  return value === UNSET && LIMIT_NAMES.includes(name);
+}
+
+const LIMIT_NAMES: readonly string[] = [
+  "requestsPerMinute",
+  "imagesPerMinute",
+  "concurrent",
+] satisfies readonly (keyof CallerLimits)[];
 
 /** Lists the fields in which two settings differ. */
 export function compareCallerSettings(from: CallerSettings, to: CallerSettings): readonly ChangedField[] {

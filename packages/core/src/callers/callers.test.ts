@@ -4,7 +4,8 @@ import { createMemoryLedger } from "../billing/memory-ledger.js";
 import type { GatewayOptions } from "../options/options.js";
 import { ASYNC, BILLING, openTaskGateway } from "../testing/task-gateway.js";
 import { ARK_RESPONSE, createTestGateway, type TestGateway } from "../testing/test-gateway.js";
-import type { Caller } from "../types.js";
+import type { Caller, CallerLimits } from "../types.js";
+import type { CallerPatch, LimitsPatch } from "./caller-settings.js";
 
 const SEEDREAM = "seedream-4-5-251128";
 const PRICES: GatewayOptions["billing"] = { ...BILLING, group_ratio: { default: "1", vip: "0.5" } };
@@ -26,6 +27,55 @@ async function send({ post }: Pick<TestGateway, "post">, key: string, headers: R
 }
 
 describe("gateway.callers", () => {
+  it.each<[string, CallerLimits, unknown, object | undefined]>([
+    ["one limit", { concurrent: 1, requestsPerMinute: 9 }, { concurrent: "unset" }, { requestsPerMinute: 9 }],
+    [
+      "a lifted limit",
+      { concurrent: null, imagesPerMinute: 3 },
+      { concurrent: "unset" },
+      { imagesPerMinute: 3 },
+    ],
+    ["the last limit", { concurrent: 1 }, { concurrent: "unset" }, undefined],
+    [
+      "one limit and sets another",
+      { concurrent: 1 },
+      { concurrent: "unset", imagesPerMinute: 4 },
+      { imagesPerMinute: 4 },
+    ],
+    ["a limit that is not set", { concurrent: 1 }, { imagesPerMinute: "unset" }, { concurrent: 1 }],
+  ])("removes %s with unset", async (_what, limits, changes, expected) => {
+    const { callers } = open();
+    await callers.create({ id: "shop", limits });
+
+    const changed = await callers.change("shop", { limits: changes as LimitsPatch });
+
+    expect(changed.limits).toEqual(expected);
+    expect("limits" in changed).toBe(expected !== undefined);
+    expect((await callers.find("shop"))?.limits).toEqual(expected);
+  });
+
+  it("writes a removed limit to the audit line, and refuses unset elsewhere", async () => {
+    const { callers } = open();
+    await callers.create({ id: "shop", limits: { concurrent: 1 } });
+    await callers.change("shop", { limits: { concurrent: "unset" } });
+    const [line] = await callers.audit();
+    expect(line?.fields).toEqual([{ field: "limits.concurrent", from: 1 }]);
+    const wrong: readonly unknown[] = [
+      { limits: { perHour: "unset" } },
+      { limits: "unset" },
+      { budget: "unset" },
+    ];
+    for (const changes of wrong) {
+      await expect(callers.change("shop", changes as CallerPatch)).rejects.toMatchObject({
+        code: "invalid_request_error",
+      });
+    }
+    const created = { id: "app", limits: { concurrent: "unset" } };
+    await expect(callers.create(created as unknown as Caller)).rejects.toMatchObject({
+      param: "limits.concurrent",
+    });
+  });
+
   it("creates a caller whose key is shown once and works at once", async () => {
     const gateway = open();
     const { key, caller } = await gateway.callers.create(

@@ -92,6 +92,19 @@ describe("the commands for callers", () => {
     expect(closed()).toBe(opened.length);
   });
 
+  it("removes one limit, so that the gateway's applies again", async () => {
+    const { run } = open();
+    await run("create", "--id", "shop", "--concurrent", "3", "--images-per-minute", "9");
+    const change = ["change", "--id", "shop", "--unset", "limits.concurrent", "--requests-per-minute", "60"];
+    const { out } = await run(...change, "--json");
+    expect(JSON.parse(out)).toMatchObject({ limits: { requestsPerMinute: 60, imagesPerMinute: 9 } });
+    expect(JSON.parse(out)).not.toHaveProperty("limits.concurrent");
+    expect(await run("change", "--id", "shop", "--unset", "limits.perHour")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("limits.perHour is not a field"),
+    });
+  });
+
   it("change, rotate and revoke a caller, and say who did it", async () => {
     const { run, store } = open();
     await run("create", "--id", "shop", "--budget", "5", "--group", "vip");

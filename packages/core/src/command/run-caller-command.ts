@@ -44,7 +44,8 @@ create and rotate make keys that begin with --prefix, default cal-.
 Fields: --group NAME --budget AMOUNT[/PERIOD[/TIME-ZONE]] --models A,B --client NAME --expires-at TIME --response-format url|b64_json
         --stream-format native|openai --sizes strict|nearest
         --requests-per-minute N --images-per-minute N --concurrent N (none: no limit)
---unset removes a field: group, budget, models, client, expiresAt, responseFormat, streamFormat, sizes, limits.
+--unset removes a field: group, budget, models, client, expiresAt, responseFormat, streamFormat, sizes, limits,
+limits.requestsPerMinute, limits.imagesPerMinute, limits.concurrent. Without a limit of its own, a caller has the gateway's.
 
 The ledger is CALOTYPE_LEDGER, or --ledger: the path of an SQLite file, or postgres://… (with --schema NAME).
 --json prints JSON, --by NAME says who makes the change.
@@ -198,7 +199,7 @@ function prepare(
     }
     case "change": {
       const id = readId(values);
-      const patch = { ...readFields(values), ...readUnset(values) };
+      const patch = readPatch(values);
       if (Object.keys(patch).length === 0) throw invalidRequest("Name at least one field to change.");
       return async (callers) =>
         toOutput(await callers.change(id, patch, { by }), (caller) => printCallers([caller]));
@@ -320,7 +321,20 @@ function readLimit(values: Values, name: string): number | null | undefined {
   return values[name] === "none" ? null : readNumber(values, name);
 }
 
-function readUnset(values: Values): CallerPatch {
-  const names = values["unset"];
-  return Object.fromEntries(Array.isArray(names) ? names.map((name) => [name, null]) : []);
+function readPatch(values: Values): CallerPatch {
+  const { limits, ...fields } = readFields(values);
+  const unset = values["unset"];
+  const names = Array.isArray(unset) ? unset.map(String) : [];
+  const limitNames = names.flatMap((name) => (name.startsWith(LIMITS) ? [name.slice(LIMITS.length)] : []));
+  const limitChanges = {
+    ...limits,
+    ...Object.fromEntries(limitNames.map((name) => [name, "unset" as const])),
+  };
+  return {
+    ...fields,
+    ...(Object.keys(limitChanges).length > 0 && { limits: limitChanges }),
+    ...Object.fromEntries(names.filter((name) => !name.startsWith(LIMITS)).map((name) => [name, null])),
+  };
 }
+
+const LIMITS = "limits.";
