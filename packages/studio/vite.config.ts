@@ -16,5 +16,11 @@ export default defineConfig({
     // A data URL would need an exception in the Content-Security-Policy.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    rolldownOptions: {
+      onwarn(warning, warn) {
+        // Base UI marks its modules for servers that render React. Here is none.
+        if (warning.code !== "MODULE_LEVEL_DIRECTIVE") warn(warning);
+      },
+    },
   },
 });

@@ -91,6 +91,16 @@ export interface UsageReport {
   readonly previous: Pick<UsageSeries, "buckets" | "total">;
 }
 
+/** `GET api/search?text=…`: what a text finds. All of it is there for an empty text but the request. */
+export interface SearchResult {
+  /** Ids that contain the text. */
+  readonly callers: readonly string[];
+  /** Names that contain the text. */
+  readonly models: readonly string[];
+  /** The request whose id the text is. */
+  readonly request?: UsageRecord;
+}
+
 /** `GET api/prices`. */
 export interface PriceView {
   /** `null` without prices. */

@@ -1,5 +1,3 @@
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, describe, expect, it } from "vitest";
 import { openBrowser } from "../browser/open-browser.js";
@@ -9,14 +7,12 @@ import { useProviders } from "../support/use-providers.js";
 import { fillLedger } from "./fill-ledger.js";
 import { findAxeProblems, measureOverflow } from "./find-problems.js";
 import { openStudioPage, type StudioPage, type StudioPageOptions } from "./open-page.js";
+import { SHOTS, shoot } from "./shoot.js";
 
 const opened = await openBrowser();
 afterAll(() => opened?.close());
 
 const MARKUP = '<img src=x onerror="document.title=\'ran\'"><script>document.title="ran"</script>';
-
-/** With this variable, the pages are written there as images, for people. */
-const SHOTS = process.env["STUDIO_SCREENSHOTS"];
 
 /** The language, the colors and the width of the window. */
 const LOOKS = [
@@ -30,12 +26,6 @@ const LOOKS = [
       ] as const)
     : []),
 ] as const;
-
-async function shoot(page: Page, name: string): Promise<void> {
-  if (SHOTS === undefined) return;
-  mkdirSync(SHOTS, { recursive: true });
-  await page.screenshot({ path: join(SHOTS, `${name}.png`) });
-}
 
 describe.runIf(opened !== undefined)("the studio in Chromium", { timeout: 60_000 }, () => {
   const providers = useProviders({ images: "tiny", millisecondsPerImage: 20 });
@@ -229,7 +219,7 @@ describe.runIf(opened !== undefined)("the studio in Chromium", { timeout: 60_000
 
       await page.getByText("You may look, but not change anything.").waitFor();
       await page.getByRole("complementary", { name: "Details of tester" }).waitFor();
-      expect(await page.getByRole("button").allTextContents()).toEqual(["Close"]);
+      expect(await page.locator("main").getByRole("button").allTextContents()).toEqual(["Close"]);
     });
   });
 

@@ -5,12 +5,14 @@ import { CALLER_ROUTES } from "./callers.js";
 import { CHANNEL_ROUTES } from "./channels.js";
 import { PRICE_ROUTES } from "./prices.js";
 import type { ApiCall, ApiParts, ApiRoute } from "./route.js";
+import { SEARCH_ROUTES } from "./search.js";
 import { SESSION_ROUTES } from "./session.js";
 import { TRY_ROUTES } from "./try.js";
 import { USAGE_ROUTES } from "./usage.js";
 
 const ROUTES: readonly ApiRoute[] = [
   ...SESSION_ROUTES,
+  ...SEARCH_ROUTES,
   ...TRY_ROUTES,
   ...USAGE_ROUTES,
   ...CHANNEL_ROUTES,

@@ -90,8 +90,8 @@ async function listCallers(parts: ApiParts, after: string | undefined): Promise<
   };
 }
 
-/** Returns `undefined` if the ledger keeps no callers, which it says with a TypeError. */
-async function listStored(
+/** Lists a page of the callers of the ledger. `undefined` if the ledger keeps none, which it says with a TypeError. */
+export async function listStored(
   gateway: StudioGateway,
   after: string | undefined,
 ): Promise<Awaited<ReturnType<StudioGateway["callers"]["list"]>> | undefined> {

@@ -81,10 +81,11 @@ async function readHistory(read: () => Promise<GatewayResponse>): Promise<Gatewa
 /** With a ledger that does not find records by id, they are looked for around the time at which the request was sent. */
 const AROUND_MS = 600_000;
 
-async function findRecord(
+/** Finds the record of a request. `near` is a time at which it may have arrived. */
+export async function findRecord(
   { usage }: StudioGateway,
   id: string,
-  near: string | null,
+  near: string | null = null,
 ): Promise<UsageRecord | undefined> {
   try {
     return await usage.find(id);

@@ -52,7 +52,7 @@ function ViewOf({ session, place: { view, query } }: { readonly session: Session
   const messages = useMessages();
   switch (view) {
     case "try":
-      return <TryView session={session} />;
+      return <TryView session={session} query={query} />;
     case "usage":
       return <UsageView session={session} query={query} />;
     case "channels":

@@ -1,7 +1,7 @@
+import { Dialog as Base } from "@base-ui/react/dialog";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
 
-/** A modal dialog of the browser: it keeps the focus, and Escape closes it. */
+/** A modal dialog. It keeps the focus and gives it back. Escape closes it; a click beside it does not, as forms would be lost. */
 export function Dialog({
   title,
   onClose,
@@ -11,16 +11,15 @@ export function Dialog({
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    dialog.current?.showModal();
-  }, []);
   return (
-    <dialog ref={dialog} aria-label={title} onClose={onClose}>
-      <div class="stack">
-        <h2>{title}</h2>
-        {children}
-      </div>
-    </dialog>
+    <Base.Root open disablePointerDismissal onOpenChange={(isOpen) => !isOpen && onClose()}>
+      <Base.Portal>
+        <Base.Backdrop className="backdrop" />
+        <Base.Popup className="dialog">
+          <Base.Title>{title}</Base.Title>
+          {children}
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
   );
 }

@@ -1,8 +1,10 @@
 import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Session } from "../../wire.js";
 import { LANGUAGES, type Language, useMessages } from "../messages/index.js";
 import { addressOf, followLink, type Place, VIEWS } from "../router.js";
 import { THEMES, useTheme } from "../settings.js";
+import { Palette } from "./palette.js";
 
 /** What the frame of the page shows. */
 export interface ShellProps {
@@ -24,6 +26,7 @@ export function Shell({ place, session, language, onLanguage, children }: ShellP
       </a>
       <header class="rail">
         <p class="brand">{messages.brand}</p>
+        <SearchButton />
         <nav aria-label={messages.viewsLabel}>
           <ul>
             {VIEWS.map((view) => (
@@ -73,6 +76,55 @@ export function Shell({ place, session, language, onLanguage, children }: ShellP
     </div>
   );
 }
+
+/** Opens the palette, as Ctrl or ⌘ and K do. Not while a dialog is open: a person first ends what it asks. */
+function SearchButton() {
+  const { search: text } = useMessages();
+  const [isOpen, setOpen] = useState(false);
+  const hasChosen = useRef(false);
+  useEffect(() => {
+    // A panel that was opened has taken the focus. Otherwise reading goes on in the view.
+    if (!isOpen && hasChosen.current && document.activeElement === document.body) focusView();
+  }, [isOpen]);
+  useEffect(() => {
+    const open = (event: KeyboardEvent): void => {
+      if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey) return;
+      event.preventDefault();
+      if (document.querySelector('[role="dialog"]') === null) setOpen(true);
+    };
+    addEventListener("keydown", open);
+    return () => removeEventListener("keydown", open);
+  }, []);
+  return (
+    <>
+      <button
+        type="button"
+        class="button search"
+        aria-haspopup="dialog"
+        aria-keyshortcuts="Control+K Meta+K"
+        onClick={() => setOpen(true)}
+      >
+        {text.open}
+        <kbd aria-hidden="true">{IS_APPLE ? "⌘ K" : "Ctrl K"}</kbd>
+      </button>
+      {isOpen && (
+        <Palette
+          onClose={(chosen) => {
+            hasChosen.current = chosen;
+            setOpen(false);
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+/** Moves the focus to the view, for those who read on from there. */
+function focusView(): void {
+  document.getElementById("view")?.focus({ preventScroll: true });
+}
+
+const IS_APPLE = /^(?:mac|iphone|ipad)/i.test(navigator.platform);
 
 function AccessNote({ session: { access, role } }: { readonly session: Session }) {
   const messages = useMessages();

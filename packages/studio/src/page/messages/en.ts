@@ -24,6 +24,17 @@ export const en = {
   stale: "The page could not be refreshed. What it shows is from before.",
   problem: "This did not work.",
 
+  search: {
+    open: "Search",
+    title: "Search",
+    placeholder: "A page, a caller, a model, or a request id",
+    results: "Found",
+    pages: "Pages",
+    models: "Models",
+    searching: "Searching …",
+    none: "Nothing was found. A request is found by its whole id.",
+  },
+
   try: {
     disabled: "Try needs someone who pays.",
     disabledHint:

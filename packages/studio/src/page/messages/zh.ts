@@ -25,6 +25,17 @@ export const zh: Messages = {
   stale: "页面刷新失败，当前显示的是之前的内容。",
   problem: "操作没有成功。",
 
+  search: {
+    open: "搜索",
+    title: "搜索",
+    placeholder: "页面、调用方、模型或请求 id",
+    results: "搜索结果",
+    pages: "页面",
+    models: "模型",
+    searching: "正在搜索……",
+    none: "没有找到。请求需要用完整的 id 查找。",
+  },
+
   try: {
     disabled: "试用需要有人付费。",
     disabledHint:

@@ -2,6 +2,7 @@ import type { UsageRecord } from "../../wire.js";
 import { call } from "../api.js";
 import { Derivation } from "../components/derivation.js";
 import { Code, CopyButton, ErrorText, Loading } from "../components/feedback.js";
+import { Panel } from "../components/panel.js";
 import { formatDuration, formatTime, shorten } from "../format.js";
 import { type Messages, useMessages } from "../messages/index.js";
 import { useData } from "../use-data.js";
@@ -9,32 +10,22 @@ import { OutcomeOf } from "./outcome.js";
 
 /** A request beside the list: what happened to it, how its charge was computed, and its record. */
 export function RequestPanel({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
-  const messages = useMessages();
-  const text = messages.usage;
+  const { usage: text } = useMessages();
   const path = `requests/${encodeURIComponent(id)}`;
   const { data, error } = useData(path, () => call<UsageRecord>(path));
   return (
-    <aside
-      class="panel"
-      aria-label={text.details(id)}
-      onKeyDown={(event) => {
-        if (event.key === "Escape") onClose();
-      }}
+    <Panel
+      label={text.details(id)}
+      title={shorten(id)}
+      fullTitle={id}
+      head={<CopyButton text={id} label={text.requestId} />}
+      onClose={onClose}
     >
-      <div class="panel-head">
-        <div>
-          <h2 title={id}>{shorten(id)}</h2>
-          <CopyButton text={id} label={text.requestId} />
-        </div>
-        <button type="button" class="button" onClick={onClose}>
-          {messages.close}
-        </button>
-      </div>
       {data === undefined && error === undefined && <Loading />}
       {error?.status === 404 && <p role="status">{text.notRecorded}</p>}
       {error !== undefined && error.status !== 404 && <ErrorText error={error} />}
       {data !== undefined && <Details record={data} />}
-    </aside>
+    </Panel>
   );
 }
 

@@ -4,6 +4,7 @@ import { type ApiError, call } from "../api.js";
 import { Dialog } from "../components/dialog.js";
 import { ActionFailure, ErrorText } from "../components/feedback.js";
 import { ChoiceField } from "../components/field.js";
+import { Panel } from "../components/panel.js";
 import { formatTime } from "../format.js";
 import { useMessages } from "../messages/index.js";
 import { toApiError, useData } from "../use-data.js";
@@ -20,8 +21,7 @@ export interface CallerPanelProps {
 
 /** The details of a caller beside the list, its keys, what can be done with it, and its last changes. */
 export function CallerPanel({ caller, isAdmin, onClose, onChanged, onNewKey }: CallerPanelProps) {
-  const messages = useMessages();
-  const text = messages.callers;
+  const { callers: text } = useMessages();
   const [open, setOpen] = useState<"change" | "rotate" | "revoke">();
   const isStored = caller.state !== "fixed";
   const done = (): void => {
@@ -29,19 +29,7 @@ export function CallerPanel({ caller, isAdmin, onClose, onChanged, onNewKey }: C
     onChanged();
   };
   return (
-    <aside
-      class="panel"
-      aria-label={text.details(caller.id)}
-      onKeyDown={(event) => {
-        if (event.key === "Escape" && open === undefined) onClose();
-      }}
-    >
-      <div class="panel-head">
-        <h2>{caller.id}</h2>
-        <button type="button" class="button" onClick={onClose}>
-          {messages.close}
-        </button>
-      </div>
+    <Panel label={text.details(caller.id)} title={caller.id} onClose={onClose}>
       {caller.problem !== undefined && <p class="notice bad">{caller.problem}</p>}
       <CallerFacts caller={caller} />
       {!isStored && <p class="soft">{text.fixedHint}</p>}
@@ -79,7 +67,7 @@ export function CallerPanel({ caller, isAdmin, onClose, onChanged, onNewKey }: C
       {open === "revoke" && (
         <RevokeDialog id={caller.id} onClose={() => setOpen(undefined)} onRevoked={done} />
       )}
-    </aside>
+    </Panel>
   );
 }
 

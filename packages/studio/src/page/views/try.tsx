@@ -4,6 +4,7 @@ import { call } from "../api.js";
 import { Code, Failure, Loading } from "../components/feedback.js";
 import { TextField } from "../components/field.js";
 import { useMessages } from "../messages/index.js";
+import { addressOf, go } from "../router.js";
 import { findStorage, readStored, writeStored } from "../settings.js";
 import { CodePanel } from "../try/code-panel.js";
 import { Composer } from "../try/composer.js";
@@ -15,7 +16,7 @@ import { type Estimate, useEstimate } from "../try/use-estimate.js";
 import { useData } from "../use-data.js";
 
 /** Makes images as a caller would. A key that the person enters pays, or the caller of the studio. */
-export function TryView({ session }: { readonly session: Session }) {
+export function TryView({ session, query }: { readonly session: Session; readonly query: URLSearchParams }) {
   const messages = useMessages();
   const [key, setKey] = useState(() => readStored("key", findStorage("sessionStorage")) ?? undefined);
   const useKey = (entered: string | undefined): void => {
@@ -29,7 +30,11 @@ export function TryView({ session }: { readonly session: Session }) {
         <h1>{messages.views.try}</h1>
         {pays && <Payer session={session} apiKey={key} onKey={useKey} />}
       </div>
-      {pays ? <Workbench session={session} apiKey={key} onKey={useKey} /> : <Disabled onKey={useKey} />}
+      {pays ? (
+        <Workbench session={session} apiKey={key} onKey={useKey} named={query.get("model")} />
+      ) : (
+        <Disabled onKey={useKey} />
+      )}
     </>
   );
 }
@@ -111,7 +116,7 @@ function KeyForm({ onKey }: { readonly onKey: (key: string) => void }) {
   );
 }
 
-function Workbench({ session, apiKey, onKey }: KeyProps) {
+function Workbench({ session, apiKey, onKey, named }: KeyProps & Pick<BenchProps, "named">) {
   const { data, error, reload } = useData(`models ${apiKey}`, async () => {
     const { data: models } = await call<{ data: readonly ModelEntry[] }>("models", { key: apiKey });
     return models.filter(({ capabilities }) => capabilities.operations.length > 0);
@@ -124,22 +129,36 @@ function Workbench({ session, apiKey, onKey }: KeyProps) {
       </div>
     );
   }
-  return data === undefined ? <Loading /> : <Bench session={session} apiKey={apiKey} models={data} />;
+  return data === undefined ? (
+    <Loading />
+  ) : (
+    <Bench session={session} apiKey={apiKey} models={data} named={named} />
+  );
 }
 
 interface BenchProps extends Pick<KeyProps, "session" | "apiKey"> {
   readonly models: readonly ModelEntry[];
+  /** The model of the address. */
+  readonly named: string | null;
 }
 
 /** The address of an image in an estimate, which loads no image. */
 const NO_IMAGE = "https://example.com/reference.png";
 
-function Bench({ session, apiKey, models }: BenchProps) {
+function Bench({ session, apiKey, models, named }: BenchProps) {
   const { try: text } = useMessages();
-  const [draft, setDraft] = useState<Draft>(() => ({ ...EMPTY_DRAFT, model: models[0]?.id ?? "" }));
+  const [draft, setDraft] = useState<Draft>({ ...EMPTY_DRAFT, model: models[0]?.id ?? "" });
   const [history, setHistory] = useState(readHistory);
   const { groups, isRunning, start, stop } = useRuns(apiKey);
-  const change = useCallback((part: Partial<Draft>) => setDraft((old) => ({ ...old, ...part })), []);
+  const change = useCallback((part: Partial<Draft>) => {
+    setDraft((old) => ({ ...old, ...part }));
+    if (part.model !== undefined) go(addressOf("try", { model: part.model }), { replace: true });
+  }, []);
+  useEffect(() => {
+    const found = models.find(({ id }) => id === named)?.id;
+    if (found === undefined) return;
+    setDraft((old) => ({ ...old, model: found, compared: old.compared === found ? "" : old.compared }));
+  }, [named, models]);
   const chosen = [draft.model, draft.compared].flatMap((id) => models.filter((model) => model.id === id));
   const [first, second] = chosen;
   const isSound = parseFurther(draft.further) !== undefined;

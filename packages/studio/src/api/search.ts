@@ -1,0 +1,77 @@
+import { GatewayError } from "@calotype/core";
+import type { GatewayRequest } from "@calotype/core/adapter";
+import { respondWithJson } from "../respond.js";
+import type { ModelEntry, SearchResult } from "../wire.js";
+import { listStored } from "./callers.js";
+import type { ApiRoute, StudioGateway } from "./route.js";
+import { findRecord } from "./usage.js";
+
+/** How many callers and models a search returns. */
+const MAX_RESULTS = 8;
+/** How many pages of callers a search reads at most. Callers have no index of parts of their ids. */
+const MAX_PAGES = 10;
+const MAX_TEXT = 256;
+
+export const SEARCH_ROUTES: readonly ApiRoute[] = [
+  {
+    method: "GET",
+    path: "search",
+    role: "viewer",
+    async run({ gateway }, { request, query }) {
+      const text = (query.get("text") ?? "").trim();
+      if (text.length > MAX_TEXT) {
+        const message = `text must have at most ${MAX_TEXT} characters.`;
+        throw new GatewayError("invalid_request_error", message, { param: "text" });
+      }
+      const [callers, models, found] = await Promise.all([
+        findCallers(gateway, text),
+        findModels(gateway, text, request.signal),
+        text === "" ? undefined : findRecord(gateway, text),
+      ]);
+      const result: SearchResult = { callers, models, ...(found !== undefined && { request: found }) };
+      return respondWithJson(result);
+    },
+  },
+];
+
+/** The ids of callers that contain the text, those of the options first. */
+async function findCallers(gateway: StudioGateway, text: string): Promise<readonly string[]> {
+  const fixed = (await gateway.callers.fixed()).map(({ id }) => id);
+  const found = new Set(fixed.filter((id) => matches(id, text)));
+  let after: string | undefined;
+  for (let page = 0; page < MAX_PAGES && found.size < MAX_RESULTS; page++) {
+    const listed = await listStored(gateway, after);
+    for (const { id } of listed?.callers ?? []) if (matches(id, text)) found.add(id);
+    after = listed?.next;
+    if (after === undefined) break;
+  }
+  return [...found].slice(0, MAX_RESULTS);
+}
+
+/** The names of `GET /v1/models` that contain the text, as a caller without restrictions sees them. */
+async function findModels(
+  gateway: StudioGateway,
+  text: string,
+  signal: GatewayRequest["signal"],
+): Promise<readonly string[]> {
+  const asked: GatewayRequest = {
+    method: "GET",
+    url: `${gateway.basePath}/v1/models`,
+    mountPath: "/",
+    headers: new Headers(),
+    body: null,
+    signal,
+    caller: { id: "studio" },
+  };
+  const { status, body } = await (gateway.handle(asked) ?? gateway.notFound(asked));
+  if (status !== 200 || typeof body !== "string") return [];
+  const { data }: { readonly data: readonly ModelEntry[] } = JSON.parse(body);
+  return data
+    .map(({ id }) => id)
+    .filter((id) => matches(id, text))
+    .slice(0, MAX_RESULTS);
+}
+
+function matches(name: string, text: string): boolean {
+  return name.toLowerCase().includes(text.toLowerCase());
+}
