@@ -12,9 +12,11 @@ import { createMemoryLedger } from "./billing/memory-ledger.js";
 import type { LostPolicy } from "./billing/records.js";
 import { createCallLog } from "./call-log.js";
 import { createStoredCallers, type StoredCallers } from "./callers/stored-callers.js";
+import { createAttemptHistory } from "./channels/attempt-history.js";
 import { healthIdsOf } from "./channels/channel.js";
 import { createChannelHealth } from "./channels/health.js";
 import { DEFAULT_HEALTH_POLICY } from "./channels/health-record.js";
+import { createPauses } from "./channels/pauses.js";
 import { createRetryBudgets, DEFAULT_RETRY_BUDGET, type RetryBudgetPolicy } from "./channels/retry-budget.js";
 import { type Configuration, type ConfigurationContext, configure, configureFirst } from "./configuration.js";
 import { type CallContinuer, createCallContinuer } from "./continue-calls.js";
@@ -135,6 +137,7 @@ export function assembleGateway(
     async () => combine(configure(await loadOptions(options), context)),
     ({ channels, models }) => {
       permanent.health.retain(healthIdsOf(channels));
+      permanent.history.retain(channels.map(({ id }) => id));
       permanent.retryBudgets.retain(Object.keys(models));
     },
   );
@@ -148,7 +151,17 @@ export function assembleGateway(
   const continuer = createCallContinuer({ ...permanent, loadParts: () => reloadable.get() });
   const continuesInBatches = options.tasks?.concurrency === 0;
   const maintenance = createMaintenance(
-    { ...permanent, worker, webhooks, continuer, continuesInBatches },
+    {
+      ...permanent,
+      worker,
+      webhooks,
+      continuer,
+      continuesInBatches,
+      async refreshPauses() {
+        const { current } = reloadable;
+        if (current !== undefined) await permanent.pauses.refresh(current.channels);
+      },
+    },
     dependencies.repeat,
   );
   return { permanent, reloadable, tracker, maintenance, worker, webhooks, continuer };
@@ -288,6 +301,8 @@ function createPermanentParts(
     heartbeatMs: options.heartbeatSeconds && options.heartbeatSeconds * 1000,
     backgroundReads: createBackgroundReads(BACKGROUND_READS),
     maxResponseBytes: options.maxUpstreamResponseBytes ?? DEFAULT_MAX_UPSTREAM_RESPONSE_BYTES,
+    pauses: createPauses({ admission, now, logger }),
+    history: createAttemptHistory(now),
     health: createChannelHealth(
       now,
       DEFAULT_HEALTH_POLICY,

@@ -37,7 +37,7 @@ export const ERROR_KINDS = {
   file_not_found: { status: 404, type: "invalid_request_error" },
   /** The caller has no task with this id, or it ended long ago and was deleted. */
   task_not_found: { status: 404, type: "invalid_request_error" },
-  /** `gateway.probeChannel()`: there is no channel with this id. */
+  /** `gateway.probeChannel()`, `pauseChannel()` and `resumeChannel()`: there is no channel with this id. */
   channel_not_found: { status: 404, type: "invalid_request_error" },
   /** `gateway.callers`: no caller with this id was created at run time. */
   caller_not_found: { status: 404, type: "invalid_request_error" },
@@ -99,6 +99,8 @@ export const ERROR_KINDS = {
   task_expired: { status: 503, type: "server_error" },
   /** The task store has no room for another task that has not ended. */
   task_queue_full: { status: 503, type: "server_error" },
+  /** An operator has paused all channels that serve the model. Nothing was sent. */
+  model_paused: { status: 503, type: "server_error" },
   /** The limit of bytes in flight is reached. */
   overloaded: { status: 503, type: "server_error" },
   /** The ledger, the admission store or the store of results cannot be reached, or the options are not loaded yet. */

@@ -173,6 +173,7 @@ describe("every response", () => {
       task_queue_full: [503, "server_error"],
       task_input_lost: [500, "server_error"],
       task_result_lost: [502, "server_error"],
+      model_paused: [503, "server_error"],
       overloaded: [503, "server_error"],
       gateway_unavailable: [503, "server_error"],
       gateway_closed: [503, "server_error"],

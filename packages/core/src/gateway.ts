@@ -5,7 +5,14 @@ import type { PriceTables } from "./billing/model-details.js";
 import { type BudgetReports, createBudgetReports } from "./billing/read-budgets.js";
 import type { GatewayUsage } from "./billing/usage-history.js";
 import { type Callers, createCallers } from "./callers/callers.js";
-import { type ChannelStatus, describeChannels } from "./channels/status.js";
+import type { Channel } from "./channels/channel.js";
+import type { PauseOptions, ResumeOptions } from "./channels/pauses.js";
+import {
+  type ChannelStatus,
+  describeChannel,
+  describeChannels,
+  findChannelStates,
+} from "./channels/status.js";
 import { createCors } from "./cors.js";
 import { GatewayError } from "./errors.js";
 import { type EstimateQuery, estimateRequest, type RequestEstimate } from "./estimate.js";
@@ -33,7 +40,13 @@ import { removeBodies } from "./tasks/task-body.js";
 import { openResult } from "./tasks/task-result.js";
 import { createTaskWatch } from "./tasks/task-watch.js";
 import { respondWithTasks, type TasksParts } from "./tasks-endpoint.js";
-import { type ChannelProbe, type ChannelProbeOptions, probeChannel } from "./upstream/probe-channel.js";
+import {
+  type ChannelProbe,
+  type ChannelProbeOptions,
+  estimateProbe,
+  type ProbeEstimate,
+  probeChannel,
+} from "./upstream/probe-channel.js";
 import { settlesWithin } from "./util/async.js";
 import { createFetch, type WebHost } from "./web-host.js";
 import type { Webhooks } from "./webhooks/webhooks.js";
@@ -56,7 +69,11 @@ export interface Gateway {
   handle(request: GatewayRequest): Promise<GatewayResponse> | null;
   /** Returns the 404 for a path that no route serves, for hosts without a 404 of their own. */
   notFound(request: Pick<GatewayRequest, "method" | "url" | "headers">): GatewayResponse;
-  /** The state of the channels, of the ledger and of the admission store. It asks neither of them. */
+  /**
+   * The state of the channels, of the ledger and of the admission store, as this process knows it. It asks neither of
+   * them. A channel that was paused or resumed in another process is shown after the next request for one of its models,
+   * or after 10 seconds.
+   */
   status(): GatewayStatus;
   /**
    * Requests one small image from a channel with each of its keys. The provider charges for the images. A success ends
@@ -66,6 +83,28 @@ export interface Gateway {
    * `invalid_request_error`, `gateway_closed`
    */
   probeChannel(channel: string, options?: ChannelProbeOptions): Promise<ChannelProbe>;
+  /**
+   * Returns what `probeChannel` would request: how many images, and of which models. Sends nothing.
+   *
+   * @throws GatewayError `channel_not_found`
+   */
+  estimateProbe(channel: string): Promise<ProbeEstimate>;
+  /**
+   * Sends no further request to a channel, in any process that shares the admission store, until it is resumed or the
+   * time is over. Calls in progress go on, and so do those that a provider has accepted. A model whose channels are all
+   * paused is refused with `model_paused`. `probeChannel` still works. The pause belongs to the channel's id. With the
+   * store in memory it ends with the process. Pausing a paused channel replaces its pause.
+   *
+   * @throws GatewayError `channel_not_found`, `invalid_request_error`, `gateway_closed`; `gateway_unavailable` if the
+   * admission store did not confirm the pause
+   */
+  pauseChannel(channel: string, options?: PauseOptions): Promise<ChannelStatus>;
+  /**
+   * Ends the pause of a channel. A channel that is not paused stays as it is.
+   *
+   * @throws GatewayError as {@link Gateway.pauseChannel}
+   */
+  resumeChannel(channel: string, options?: ResumeOptions): Promise<ChannelStatus>;
   /**
    * Begins now what otherwise begins with the first request: it ends what processes that died have left, runs tasks that
    * wait, and sends webhooks. For a server that runs for long, which may get no request for some time after its start.
@@ -195,11 +234,11 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
     ],
   });
   const checks = createHealthChecks({ ...permanent, loadOptions: () => reloadable.get() });
-  const healthz = { checks, channels: () => reloadable.current?.channels, health: permanent.health };
+  const healthz = { checks, channels: () => reloadable.current?.channels, states: permanent };
   const cors = createCors(options.cors);
-  const describe = (): ChannelStatus[] =>
-    describeChannels(reloadable.current?.channels ?? [], permanent.health);
-  const endWatch = permanent.observation?.watchChannels(describe);
+  const endWatch = permanent.observation?.watchChannels(() =>
+    findChannelStates(reloadable.current?.channels ?? [], permanent),
+  );
   let closing: Promise<void> | undefined;
 
   const notFound: Gateway["notFound"] = (request) => {
@@ -289,13 +328,22 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
     return responds.then((responded) => cors.addHeaders(request, responded));
   };
 
+  const changeChannel = async (id: string, change: () => Promise<void>): Promise<ChannelStatus> => {
+    if (closing !== undefined) throw closedError();
+    // Other processes may change it too, so this one has to ask from now on.
+    maintenance.start();
+    const channel = findChannel((await reloadable.get()).channels, id);
+    await change();
+    return describeChannel(channel, permanent);
+  };
+
   return {
     basePath,
     handle,
     notFound,
     fetch: createFetch({ handle, notFound }),
     status: () => ({
-      channels: describe(),
+      channels: describeChannels(reloadable.current?.channels ?? [], permanent),
       ledger: checks.ledger.status(),
       store: checks.store.status(),
     }),
@@ -305,6 +353,14 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
       tracker.track(probe);
       return probe;
     },
+    async estimateProbe(id) {
+      const parts = await reloadable.get();
+      return estimateProbe(findChannel(parts.channels, id), parts);
+    },
+    pauseChannel: (id, pauseOptions = {}) =>
+      changeChannel(id, () => permanent.pauses.pause(id, pauseOptions)),
+    resumeChannel: (id, resumeOptions = {}) =>
+      changeChannel(id, () => permanent.pauses.resume(id, resumeOptions)),
     estimate: async (request, asked) => estimateRequest(await reloadable.get(), request, asked),
     prices: async () => (await reloadable.get()).prices?.tables,
     start() {
@@ -474,7 +530,12 @@ async function probeById(
   options: ChannelProbeOptions,
 ): Promise<ChannelProbe> {
   const parts = await reloadable.get();
-  const channel = parts.channels.find((other) => other.id === id);
-  if (channel !== undefined) return probeChannel(channel, options, parts);
+  return probeChannel(findChannel(parts.channels, id), options, parts);
+}
+
+/** @throws GatewayError `channel_not_found` */
+function findChannel(channels: readonly Channel[], id: string): Channel {
+  const channel = channels.find((other) => other.id === id);
+  if (channel !== undefined) return channel;
   throw new GatewayError("channel_not_found", `There is no channel with the id ${id}.`);
 }

@@ -1,8 +1,7 @@
 import type { AdmissionRequest, AdmissionStore } from "./admission/store.js";
 import type { Ledger } from "./billing/ledger.js";
 import type { Channel } from "./channels/channel.js";
-import type { ChannelHealth } from "./channels/health.js";
-import { describeChannels } from "./channels/status.js";
+import { type ChannelStateParts, findChannelStates } from "./channels/status.js";
 import { isGatewayError } from "./errors.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import type { Logger } from "./logger.js";
@@ -154,7 +153,7 @@ export interface HealthzParts {
   readonly checks: HealthChecks;
   /** The channels of the current options; `undefined` while no options are loaded. */
   readonly channels: () => readonly Channel[] | undefined;
-  readonly health: ChannelHealth;
+  readonly states: ChannelStateParts;
 }
 
 /**
@@ -164,7 +163,7 @@ export interface HealthzParts {
  * @param id the request's id
  */
 export async function respondWithHealth(
-  { checks, channels, health }: HealthzParts,
+  { checks, channels, states }: HealthzParts,
   { request, id }: { readonly request: GatewayRequest; readonly id: string },
 ): Promise<GatewayResponse> {
   try {
@@ -174,15 +173,15 @@ export async function respondWithHealth(
     throw error;
   }
   const [ledger, store] = await Promise.all([checks.ledger.run(), checks.store.run(), checks.options.run()]);
-  const body = { ledger, store, channels: checkChannels(channels(), health) };
+  const body = { ledger, store, channels: checkChannels(channels(), states) };
   const headers = toResponseHeaders("application/json", { id, ignored: [] });
   return { status: 200, headers, body: JSON.stringify(body) };
 }
 
 /** `failing` if a family has no channel that works: its models cannot be served. */
-function checkChannels(channels: readonly Channel[] | undefined, health: ChannelHealth): HealthState {
+function checkChannels(channels: readonly Channel[] | undefined, parts: ChannelStateParts): HealthState {
   if (channels === undefined) return "failing";
-  const states = describeChannels(channels, health).map(({ state }) => state);
+  const states = findChannelStates(channels, parts).map(({ state }) => state);
   const working = new Set(
     channels.filter((_, index) => states[index] === "ready").map(({ family }) => family),
   );

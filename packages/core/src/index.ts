@@ -28,6 +28,7 @@ export type {
   RotateOptions,
 } from "./callers/callers.js";
 export type { ChannelOptions, TimeoutOptions } from "./channels/channel.js";
+export type { PauseOptions, ResumeOptions } from "./channels/pauses.js";
 export type { ChannelStatus, KeyStatus, ModelStatus } from "./channels/status.js";
 export {
   type ErrorCode,
@@ -79,7 +80,12 @@ export type {
   StreamFormat,
   Usage,
 } from "./types.js";
-export type { ChannelProbe, ChannelProbeOptions, KeyProbe } from "./upstream/probe-channel.js";
+export type {
+  ChannelProbe,
+  ChannelProbeOptions,
+  KeyProbe,
+  ProbeEstimate,
+} from "./upstream/probe-channel.js";
 export type { Fetch } from "./upstream/transport-fetch.js";
 export type { JsonObject } from "./util/json.js";
 export type { WebHost } from "./web-host.js";

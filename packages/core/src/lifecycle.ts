@@ -75,6 +75,8 @@ export interface MaintenanceParts {
   readonly worker?: TaskWorker | undefined;
   /** Deletes expired images. `undefined` without a store of results that does that. */
   readonly sweeper?: Sweeper | undefined;
+  /** Learns which channels were paused or resumed in other processes. Does not reject. */
+  readonly refreshPauses?: (() => Promise<void>) | undefined;
   /** Sends webhooks. */
   readonly webhooks?: Pick<WebhookDelivery, "run" | "stop"> | undefined;
 }
@@ -87,8 +89,8 @@ const DEAD_MS = 3 * INTERVAL_MS;
 
 /**
  * Repeats the writes that the ledger did not accept, continues or ends the requests and tasks of processes that died,
- * delivers records again that the operator's function did not accept, looks for tasks, and sends webhooks. Deletes expired images about once
- * an hour.
+ * delivers records again that the operator's function did not accept, looks for tasks, sends webhooks, and asks which
+ * channels are paused. Deletes expired images about once an hour.
  */
 export function createMaintenance(parts: MaintenanceParts, repeat: Repeat = repeatByTimer): Maintenance {
   let endRepeating: (() => void) | undefined;
@@ -103,6 +105,7 @@ export function createMaintenance(parts: MaintenanceParts, repeat: Repeat = repe
     parts.worker?.start();
     // Also beside the round, because endpoints may be slow.
     parts.webhooks?.run();
+    void parts.refreshPauses?.();
     if (running !== undefined) return;
     const round = maintain(parts, onFailure).finally(() => {
       if (running === round) running = undefined;

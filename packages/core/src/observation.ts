@@ -1,5 +1,5 @@
 import type { HoldEndReport } from "./billing/records.js";
-import type { ChannelStatus } from "./channels/status.js";
+import type { ChannelState } from "./channels/status.js";
 import type { GatewayError } from "./errors.js";
 import type { Logger } from "./logger.js";
 import type {
@@ -30,7 +30,7 @@ export type SafeAttemptObserver = Required<Omit<AttemptObserver, "headers">> &
 export interface CallObservation {
   /** Returns `undefined` if nothing observes the call. */
   start(call: StartedCall): SafeCallObserver | undefined;
-  watchChannels(describe: () => readonly ChannelStatus[]): () => void;
+  watchChannels(describe: () => readonly ChannelState[]): () => void;
   /** A logger that adds the observers' fields to each line with the `requestId` of a call in progress. */
   readonly logger: Logger;
 }

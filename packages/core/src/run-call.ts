@@ -22,7 +22,7 @@ export async function runCall(
   call: Call,
   client: Pick<GatewayRequest, "signal">,
 ): Promise<GatewayResponse> {
-  const { request, model, logger, hold, report, loadReferences } = call;
+  const { id, request, model, logger, hold, report, loadReferences } = call;
   if (request.upstreamCalls !== undefined) {
     const response = await (request.stream
       ? respondWithFanOutStream(parts, call, client)
@@ -31,7 +31,7 @@ export async function runCall(
     return response;
   }
   const result = await dispatch(
-    { request, model, logger, client, loadReferences, observer: report.observer, ...toTaskOptions(call) },
+    { id, request, model, logger, client, loadReferences, observer: report.observer, ...toTaskOptions(call) },
     parts,
   );
   report.setAttempts(result.ok ? result.sentTo.attempts : result.attempts);

@@ -1,5 +1,5 @@
 import type { HoldEndReport } from "./billing/records.js";
-import type { ChannelStatus } from "./channels/status.js";
+import type { ChannelState } from "./channels/status.js";
 import type { GatewayError } from "./errors.js";
 import type { HeaderReader } from "./http.js";
 import type { AttemptRecord, FailureScope, Operation } from "./types.js";
@@ -15,7 +15,7 @@ export interface Telemetry {
    * Called once, when the gateway was created. `describe` returns the state of the channels at the moment, without I/O. The
    * function that is returned is called when the gateway has closed.
    */
-  watchChannels?(describe: () => readonly ChannelStatus[]): (() => void) | undefined;
+  watchChannels?(describe: () => readonly ChannelState[]): (() => void) | undefined;
 }
 
 /** A call that begins. */
@@ -56,7 +56,7 @@ export interface CallObserver {
   /** The call was submitted as a task. It runs as a call of its own. */
   submitted?(task: string): void;
   /**
-   * A channel, or one of its keys, is not used for the next attempt because it cools down. Called once for each of them, and
+   * A channel, or one of its keys, is not used for the next attempt because it cools down or is paused. Called once for each of them, and
    * at most 16 times.
    */
   routeSkipped?(skipped: SkippedRoute): void;
@@ -92,11 +92,11 @@ export interface SkippedRoute {
   readonly channel: string;
   /** The index of the key in the channel's `apiKey`, from 0. Absent if the whole channel cools down. */
   readonly key?: number | undefined;
-  /** What cools down: the channel, the key, or the model with this key. */
+  /** What cools down: the channel, the key, or the model with this key. A paused channel has `channel`. */
   readonly scope: Exclude<FailureScope, "request">;
-  /** The kind of the failure that began the cooldown, such as `rate`. */
+  /** The kind of the failure that began the cooldown, such as `rate`, or `paused`: an operator has paused the channel. */
   readonly reason: string;
-  /** The end of the cooldown, in milliseconds since 1970. In the past while another call probes the channel. */
+  /** The end of the cooldown or pause, in milliseconds since 1970. A pause without an end has one in the year 9999. In the past while another call probes the channel. */
   readonly until: number;
   /** True if another call finds out at the moment whether it works again. */
   readonly isProbed: boolean;

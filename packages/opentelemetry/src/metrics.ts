@@ -1,5 +1,5 @@
-import type { ChannelStatus, SettledRecord } from "@calotype/core";
-import type { AttemptDetail } from "@calotype/core/adapter";
+import type { SettledRecord } from "@calotype/core";
+import type { AttemptDetail, ChannelState } from "@calotype/core/adapter";
 import type { Attributes, Context, Counter, Histogram, Meter } from "@opentelemetry/api";
 import { ATTRIBUTES } from "./names.js";
 
@@ -11,7 +11,7 @@ const DURATION_BOUNDS = [
 /** The bounds that the semantic conventions name. */
 const TOKEN_BOUNDS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
-const STATES = ["ready", "cooling", "probing"] as const;
+const STATES = ["ready", "cooling", "probing", "paused"] as const;
 
 /** The instruments of a gateway. */
 export interface Metrics {
@@ -25,7 +25,7 @@ export interface Metrics {
   holdEnded(attributes: Attributes, context: Context): void;
   refusedByLimit(attributes: Attributes, context: Context): void;
   /** Reports the state of the channels at each collection, until the function that it returns is called. */
-  watchChannels(describe: () => readonly ChannelStatus[]): () => void;
+  watchChannels(describe: () => readonly ChannelState[]): () => void;
 }
 
 /** What the metrics need of a call that has ended. */

@@ -2,6 +2,7 @@ import type { Hold, Holds } from "../billing/hold.js";
 import type { BilledRequest } from "../billing/records.js";
 import { findLeaseMs } from "../channels/channel.js";
 import type { ChannelHealth } from "../channels/health.js";
+import { createPausedError, type Pauses } from "../channels/pauses.js";
 import { GatewayError, isGatewayError } from "../errors.js";
 import type { GatewayResponse, HeaderReader } from "../http.js";
 import type { Logger } from "../logger.js";
@@ -25,6 +26,7 @@ export interface AdmissionParts {
   readonly logger: Logger;
   readonly admission: AdmissionStore;
   readonly health: ChannelHealth;
+  readonly pauses: Pauses;
 }
 
 /** A call whose request is valid. */
@@ -75,14 +77,15 @@ export async function admit(parts: AdmissionParts, call: CallToAdmit): Promise<A
 
 /**
  * Which limits apply: all of them; for a task that is submitted, the rates; for a task that runs, the concurrency. The
- * idempotency key belongs to the submission.
+ * idempotency key belongs to the submission. `continuation`: a task runs that its provider has already accepted. It goes
+ * on although its channel was paused.
  */
-export type LimitedMoment = "all" | "submission" | "run";
+export type LimitedMoment = "all" | "submission" | "run" | "continuation";
 
 /**
- * Checks the idempotency key and the limits and reads cooldowns, in one call of the store.
+ * Checks the idempotency key and the limits and reads cooldowns and pauses, in one call of the store.
  *
- * @throws GatewayError 400, 409, 422 or 429; 503 if the store cannot be reached
+ * @throws GatewayError 400, 409, 422 or 429; 503 if the store cannot be reached or all channels are paused
  */
 export async function admitToLimits(
   parts: Omit<AdmissionParts, "holds">,
@@ -90,7 +93,8 @@ export async function admitToLimits(
   moment: LimitedMoment,
 ): Promise<Replay | Admitted> {
   const { caller, model, billed } = call;
-  const idempotencyKey = moment === "run" ? undefined : readIdempotencyKey(call.headers);
+  const isRun = moment === "run" || moment === "continuation";
+  const idempotencyKey = isRun ? undefined : readIdempotencyKey(call.headers);
   const leaseMs = leaseMsOf(call);
   const { windows, concurrency } = toCallLimits({
     callerId: caller.id,
@@ -101,7 +105,7 @@ export async function admitToLimits(
     leaseMs,
   });
   const limits: CallLimits = {
-    windows: moment === "run" ? [] : windows,
+    windows: isRun ? [] : windows,
     concurrency: moment === "submission" ? [] : concurrency,
   };
   const request: AdmissionRequest = {
@@ -113,13 +117,21 @@ export async function admitToLimits(
       idempotencyKey === undefined
         ? undefined
         : await readIdempotency(call, { key: idempotencyKey, leaseMs }),
-    channels: model.healthIds,
+    channels: model.cooldownIds,
   };
+  const { revision } = parts.pauses;
   const decision = await decide(parts, request);
   if (decision.kind === "replay") return decision;
   if (decision.kind !== "admitted") throw toRefusalError(decision, limits);
-  parts.health.merge(decision.cooldowns, request.channels);
-  return new Admitted(parts, { request, limits, windows: decision.windows });
+  parts.health.merge(decision.cooldowns, model.healthIds);
+  parts.pauses.merge(decision.cooldowns, model.channels, revision);
+  const admitted = new Admitted(parts, { request, limits, windows: decision.windows });
+  if (moment !== "continuation" && parts.pauses.withoutPaused(model.channels).length === 0) {
+    // Before the client gets the error, so that its next request finds the slot and the idempotency key free.
+    await admitted.finish({ kind: "forget" });
+    throw createPausedError(model.name);
+  }
+  return admitted;
 }
 
 /** The model's lease is for one upstream call. */

@@ -53,6 +53,8 @@ export class HealthRecord {
   cooldown: Cooldown | undefined;
   /** The number of its latest attempt among all attempts; 0 before the first. */
   lastUse = 0;
+  /** When it last began to cool after it had worked, or worked again. `undefined` until then. Milliseconds since 1970. */
+  changedAt: number | undefined;
   readonly #policy: HealthPolicy;
   #counts = { ...NO_COUNTS };
   /** The number of cooldowns since the last success. */
@@ -88,7 +90,7 @@ export class HealthRecord {
   succeed(attempt: RecordedAttempt, now: number): void {
     this.abandon(attempt);
     if (attempt.generation !== this.#generation) return;
-    if (this.cooldown !== undefined) this.#recover();
+    if (this.cooldown !== undefined) this.#recover(now);
     this.#count(0, now);
   }
 
@@ -114,7 +116,7 @@ export class HealthRecord {
     const isLater = end > now && end > (this.cooldown?.until ?? 0);
     // A probe in progress here is newer than the cooldown.
     if (!isLater || this.isProbed(now)) return;
-    this.#startCooldown({ until: end, reason });
+    this.#startCooldown({ until: end, reason }, now);
     if (reason === "rate") return;
     // The number of cooldowns after which one is this long, so that the next one is longer here too.
     const level = Math.max(1, Math.ceil(Math.log2((end - now) / cooldownMs)) + 1);
@@ -130,8 +132,9 @@ export class HealthRecord {
     }
   }
 
-  #recover(): void {
+  #recover(now: number): void {
     this.cooldown = undefined;
+    this.changedAt = now;
     this.#counts = { ...NO_COUNTS };
     this.#level = 0;
     this.#generation++;
@@ -143,7 +146,7 @@ export class HealthRecord {
     const { rateLimitMs, maxCooldownMs } = this.#policy;
     const ms = retryAfterSeconds === undefined ? rateLimitMs : retryAfterSeconds * 1000;
     const until = now + Math.min(ms, maxCooldownMs);
-    if (until >= (this.cooldown?.until ?? 0)) this.#startCooldown({ until, reason: kind });
+    if (until >= (this.cooldown?.until ?? 0)) this.#startCooldown({ until, reason: kind }, now);
   }
 
   #cool({ kind }: AttemptFailure, now: number): void {
@@ -151,10 +154,11 @@ export class HealthRecord {
     const ms = Math.min(cooldownMs * 2 ** this.#level, maxCooldownMs);
     this.#level++;
     this.#counts = { ...NO_COUNTS, windowStart: this.#counts.windowStart };
-    this.#startCooldown({ until: now + ms, reason: kind });
+    this.#startCooldown({ until: now + ms, reason: kind }, now);
   }
 
-  #startCooldown(cooldown: Cooldown): void {
+  #startCooldown(cooldown: Cooldown, now: number): void {
+    if (this.cooldown === undefined) this.changedAt = now;
     this.cooldown = cooldown;
     this.#generation++;
   }

@@ -15,6 +15,11 @@ export interface ChannelHealth {
   readyAt(id: string): number;
   /** The cooldown of a channel, key or model; `undefined` if it works. */
   cooldownOf(id: string): ObservedCooldown | undefined;
+  /**
+   * When a channel, key or model last changed between working and cooling, in milliseconds since 1970. `undefined` if it
+   * has worked since this process began.
+   */
+  changedAt(id: string): number | undefined;
   /** Health ids with a cooldown, including those whose probe is due or in progress. */
   coolingIds(): string[];
   /** The number of the latest attempt with the id among all attempts; 0 before the first. */
@@ -163,6 +168,7 @@ export function createChannelHealth(
       const record = records.get(id);
       return record?.cooldown && { ...record.cooldown, isProbed: record.isProbed(now()) };
     },
+    changedAt: (id) => records.get(id)?.changedAt,
     coolingIds() {
       const forgottenBefore = now() - policy.maxCooldownMs;
       return [...records].flatMap(([id, { cooldown, isLocal }]) =>

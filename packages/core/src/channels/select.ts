@@ -2,6 +2,7 @@ import type { AttemptFailure } from "../families/failure.js";
 import { type Channel, type ChannelKey, createModelHealthId, type Route } from "./channel.js";
 import { type ChannelHealth, isForAllKeys, scopeOf } from "./health.js";
 import { isRefusal } from "./health-record.js";
+import type { Pauses } from "./pauses.js";
 
 /** The routes of the attempts of one call, one after another. */
 export interface RoutePlan {
@@ -23,6 +24,7 @@ export interface RouteContext {
   /** A number from 0 up to, not including, 1. */
   readonly random: () => number;
   readonly health: ChannelHealth;
+  readonly pauses: Pauses;
 }
 
 /** The service model of a call, and the channels that serve it. */
@@ -39,6 +41,7 @@ interface RoutedModel {
  * - A later attempt uses a route that is known to work. If no such route is left, it may use another one, unless the
  *   request has already made a probe.
  * - If all routes are cooling, the one closest to recovery is tried: trying costs less than refusing.
+ * - A channel that an operator has paused is not used, also if it is paused during the call.
  */
 export function planRoutes(model: RoutedModel, context: RouteContext): RoutePlan {
   return new OpenPlan(model, context);
@@ -67,6 +70,7 @@ class OpenPlan implements RoutePlan {
 
   next(): Route | undefined {
     const now = this.#context.now();
+    this.#candidates = this.#context.pauses.withoutPaused(this.#candidates);
     return this.#tried === undefined ? this.#first(now) : this.#another(now, this.#tried);
   }
 

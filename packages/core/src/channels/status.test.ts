@@ -4,7 +4,8 @@ import { seedream } from "../families/seedream/seedream.js";
 import { type Channel, createChannel } from "./channel.js";
 import { type ChannelHealth, createChannelHealth } from "./health.js";
 import { DEFAULT_HEALTH_POLICY } from "./health-record.js";
-import { type ChannelStatus, describeChannels } from "./status.js";
+import type { ChannelPause } from "./pauses.js";
+import { type ChannelState, findChannelStates } from "./status.js";
 
 const START = Date.parse("2026-11-21T09:00:00Z");
 
@@ -12,12 +13,13 @@ const START = Date.parse("2026-11-21T09:00:00Z");
 function describeAfter(
   keys: readonly string[],
   attempt: (health: ChannelHealth, channel: Channel) => void,
-): ChannelStatus {
+  pause?: ChannelPause,
+): ChannelState {
   const channel = createChannel({ id: "c", family: "seedream", apiKey: keys }, seedream);
   const health = createChannelHealth(() => START, DEFAULT_HEALTH_POLICY);
   attempt(health, channel);
-  const [status] = describeChannels([channel], health);
-  return status ?? { id: "none", state: "ready" };
+  const [state] = findChannelStates([channel], { health, pauses: { find: () => pause } });
+  return state ?? { id: "none", state: "ready" };
 }
 
 /** Reports the failure of an attempt with one of the keys. */
@@ -30,6 +32,8 @@ function fail(health: ChannelHealth, channel: Channel, index: number, failure: A
 const rest = (health: ChannelHealth, channel: Channel, index: number, retryAfterSeconds: number): void =>
   fail(health, channel, index, { kind: "rate", retryAfterSeconds });
 
+const cool = (health: ChannelHealth, channel: Channel): void => rest(health, channel, 0, 60);
+
 describe("the status of a channel", () => {
   it("has no list of keys for a channel with one key", () => {
     expect(describeAfter(["a"], () => {})).toEqual({ id: "c", state: "ready" });
@@ -37,8 +41,54 @@ describe("the status of a channel", () => {
       id: "c",
       state: "cooling",
       reason: "rate",
+      since: "2026-11-21T09:00:00.000Z",
       nextTryAt: "2026-11-21T09:01:00.000Z",
     });
+  });
+
+  it("is paused whatever its health is, since the pause and until its end", () => {
+    const since = "2026-11-21T08:00:00.000Z";
+    const until = "2026-11-21T10:00:00.000Z";
+    expect(describeAfter(["a"], cool, { since, until, by: "kim" })).toEqual({
+      id: "c",
+      state: "paused",
+      since,
+      nextTryAt: until,
+      pause: { since, until, by: "kim" },
+    });
+    expect(describeAfter(["a", "b"], cool, { since, by: "kim" })).toEqual({
+      id: "c",
+      state: "paused",
+      since,
+      pause: { since, by: "kim" },
+      keys: [
+        expect.objectContaining({ index: 0, state: "cooling", reason: "rate" }),
+        { index: 1, state: "ready" },
+      ],
+    });
+  });
+
+  it("says since when the channel works or does not work, whatever happens in between", () => {
+    const clock = { now: START };
+    const channel = createChannel({ id: "c", family: "seedream", apiKey: "a" }, seedream);
+    const health = createChannelHealth(() => clock.now, DEFAULT_HEALTH_POLICY);
+    const read = (): unknown =>
+      findChannelStates([channel], { health, pauses: { find: () => undefined } })[0];
+    const at = (seconds: number): void => {
+      clock.now = START + seconds * 1000;
+    };
+    expect(read()).toEqual({ id: "c", state: "ready" });
+    at(10);
+    fail(health, channel, 0, { kind: "credential" });
+    at(20);
+    fail(health, channel, 0, { kind: "credential" });
+    expect(read()).toMatchObject({ state: "cooling", since: "2026-11-21T09:00:10.000Z" });
+    at(60);
+    const [key] = channel.keys;
+    if (key === undefined) throw new Error("The channel has no key.");
+    health.begin({ channel, key, upstreamModel: "m" }, true).succeeded();
+    at(90);
+    expect(read()).toEqual({ id: "c", state: "ready", since: "2026-11-21T09:01:00.000Z" });
   });
 
   it("is ready while one of its keys is ready", () => {
@@ -46,7 +96,13 @@ describe("the status of a channel", () => {
       id: "c",
       state: "ready",
       keys: [
-        { index: 0, state: "cooling", reason: "rate", nextTryAt: "2026-11-21T09:01:00.000Z" },
+        {
+          index: 0,
+          state: "cooling",
+          reason: "rate",
+          since: "2026-11-21T09:00:00.000Z",
+          nextTryAt: "2026-11-21T09:01:00.000Z",
+        },
         { index: 1, state: "ready" },
       ],
     });

@@ -1,4 +1,5 @@
 import { type Channel, findLeaseMs, healthIdsOf } from "../channels/channel.js";
+import { pauseIdOf } from "../channels/pauses.js";
 import { GatewayError, invalidRequest } from "../errors.js";
 import type { Capabilities } from "../families/capabilities.js";
 import type { Family } from "../families/family.js";
@@ -56,6 +57,8 @@ export interface ResolvedModel {
   readonly upstreamModels: readonly string[];
   /** The health ids of these channels, their keys, and the model with these keys. */
   readonly healthIds: readonly string[];
+  /** What the admission store is asked for: the health ids, and the ids of the pauses of these channels. */
+  readonly cooldownIds: readonly string[];
   /** The lease of slots, idempotency keys and holds of a call to these channels, in milliseconds. */
   readonly leaseMs: number;
 }
@@ -212,17 +215,19 @@ function isSameRow(a: Capabilities | undefined, b: Capabilities | undefined): bo
   return a === b || JSON.stringify(a) === JSON.stringify(b);
 }
 
-type Served = Pick<ResolvedModel, "channels" | "upstreamModels" | "healthIds" | "leaseMs">;
+type Served = Pick<ResolvedModel, "channels" | "upstreamModels" | "healthIds" | "cooldownIds" | "leaseMs">;
 
 /** Returns the properties of a model that depend on its channels. */
 function describeChannels(
   { name, entry }: Pick<ResolvedModel, "name" | "entry">,
   channels: readonly Channel[],
 ): Served {
+  const healthIds = healthIdsOf(channels, { name, entry });
   return {
     channels,
     upstreamModels: channels.map((channel) => channel.toUpstreamModel(name) ?? name),
-    healthIds: healthIdsOf(channels, { name, entry }),
+    healthIds,
+    cooldownIds: [...healthIds, ...channels.map(pauseIdOf)],
     leaseMs: findLeaseMs(channels),
   };
 }

@@ -52,7 +52,7 @@ export interface RunTaskOptions {
 
 /**
  * What became of a taken task. `sent`: it runs, and `ended` resolves when it has ended. `ended`: it was ended without being
- * sent, here or elsewhere. `crowded`: its caller may not run more now. `postponed`: something that it needs is not available
+ * sent, here or elsewhere. `crowded`: its caller may not run more now, or its model is paused. `postponed`: something that it needs is not available
  * now, or the gateway closes. `unsure`: the store failed, and may have marked the task as sent. Tasks of these three kinds
  * are to be given back; `error` is for one that cannot go back.
  */
@@ -181,7 +181,8 @@ async function prepareTask(parts: RunTaskParts, task: TakenTask, logger: Logger)
     const billed = toBilled(task, input);
     const limited = { request, caller, callerLimits, model, billed, fields, headers: read.headers };
     const idempotencyScope = idempotencyScopeOf(endpoint);
-    const admission = await admitToLimits(parts, { ...limited, idempotencyScope }, "run");
+    const moment = task.upstream === undefined ? "run" : "continuation";
+    const admission = await admitToLimits(parts, { ...limited, idempotencyScope }, moment);
     if (admission.kind === "replay") throw new TypeError("A task has no idempotency key of its own.");
     return {
       task,
@@ -229,7 +230,8 @@ const TASK_REQUEST = { method: "POST", url: "/", signal: { aborted: false } } as
 /** Returns `undefined` if the task can never run. */
 function findPostponement(error: unknown): "crowded" | "postponed" | undefined {
   if (!isGatewayError(error)) return undefined;
-  if (error.code === "rate_limit_exceeded") return "crowded";
+  // A task of a paused model waits, and does not keep those of other callers waiting.
+  if (error.code === "rate_limit_exceeded" || error.code === "model_paused") return "crowded";
   return POSTPONING.has(error.code) ? "postponed" : undefined;
 }
 

@@ -1,3 +1,5 @@
+import { createMemoryAdmissionStore } from "../admission/memory-store.js";
+import { createAttemptHistory } from "../channels/attempt-history.js";
 import {
   type Channel,
   type ChannelOptions,
@@ -8,6 +10,7 @@ import {
 } from "../channels/channel.js";
 import { type ChannelHealth, createChannelHealth } from "../channels/health.js";
 import { DEFAULT_HEALTH_POLICY } from "../channels/health-record.js";
+import { createPauses } from "../channels/pauses.js";
 import { createRetryBudgets, DEFAULT_RETRY_BUDGET } from "../channels/retry-budget.js";
 import { seedream } from "../families/seedream/seedream.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
@@ -109,6 +112,7 @@ export function simulateChannels(options: SimulationOptions): Simulation {
     ),
   );
   const health = createChannelHealth(time.now, DEFAULT_HEALTH_POLICY);
+  const pauses = createPauses({ admission: createMemoryAdmissionStore(), now: time.now, logger: SILENT });
   const budgets = createRetryBudgets(time.now, DEFAULT_RETRY_BUDGET);
   const calls: SimulatedCall[] = [];
   let requests = 0;
@@ -143,6 +147,7 @@ export function simulateChannels(options: SimulationOptions): Simulation {
     const beganAt = elapsed();
     const outcome = await dispatch(
       {
+        id: `request-${request}`,
         request: REQUEST,
         model: modelOf(channels),
         logger: SILENT,
@@ -155,6 +160,8 @@ export function simulateChannels(options: SimulationOptions): Simulation {
         now: time.now,
         sleep: time.sleep,
         health,
+        pauses,
+        history: createAttemptHistory(time.now),
         retryBudgets: {
           ...budgets,
           take(model) {
@@ -211,6 +218,7 @@ function modelOf(channels: readonly Channel[]): ResolvedModel {
     channels,
     upstreamModels: [],
     healthIds: healthIdsOf(channels, { name: "m", entry: "m" }),
+    cooldownIds: [],
     leaseMs: findLeaseMs(channels),
   };
 }

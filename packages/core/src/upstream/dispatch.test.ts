@@ -291,7 +291,7 @@ describe("over many requests", () => {
     now += 5_000;
     await post(body);
     expect(records.at(-1)?.channel).toBe("channel-0");
-    expect(gateway.status().channels[0]).toEqual({ id: "channel-0", state: "ready" });
+    expect(gateway.status().channels[0]).toMatchObject({ id: "channel-0", state: "ready" });
   });
 
   it("an outage of every channel does not get a multiple of the traffic", async () => {
@@ -432,6 +432,12 @@ describe("a channel with several keys", () => {
   });
 });
 
+/** The state of the first channel, without the attempts of its own process. */
+function stateOf(member: TestGateway | undefined): object {
+  const { errors: _errors, lastHour: _lastHour, ...state } = member?.gateway.status().channels[0] ?? {};
+  return state;
+}
+
 describe("two gateways that share a store", () => {
   const channels = [
     { id: "dead", family: "seedream", apiKey: "key-dead", priority: 1 },
@@ -459,7 +465,7 @@ describe("two gateways that share a store", () => {
     await second?.post(body);
     expect(first?.calls).toHaveLength(2);
     expect(second?.calls).toHaveLength(1);
-    expect(second?.gateway.status().channels[0]).toEqual(first?.gateway.status().channels[0]);
+    expect(stateOf(second)).toEqual(stateOf(first));
     mend();
     pass(5_000);
     await second?.post(body);
@@ -490,7 +496,7 @@ describe("after a reload", () => {
     expect(gateway.status().channels).toMatchObject([{ id: "c", state: "cooling" }]);
     apiKey = "key-good";
     await gateway.reload();
-    expect(gateway.status().channels).toEqual([{ id: "c", state: "ready" }]);
+    expect(gateway.status().channels).toMatchObject([{ id: "c", state: "ready" }]);
     expect((await post(body)).status).toBe(200);
   });
 });

@@ -1,6 +1,8 @@
+import type { AttemptHistory } from "../channels/attempt-history.js";
 import { type Channel, isConfiguredModel, type Route } from "../channels/channel.js";
 import type { ChannelHealth, RouteAttempt, RouteChange } from "../channels/health.js";
 import { isRefusal } from "../channels/health-record.js";
+import { createPausedError, type Pauses } from "../channels/pauses.js";
 import type { RetryBudgets } from "../channels/retry-budget.js";
 import { planRoutes, type RoutePlan } from "../channels/select.js";
 import { GatewayError, isGatewayError } from "../errors.js";
@@ -27,6 +29,7 @@ import {
   codeOf,
   logFailure,
   logRecovery,
+  rememberFailure,
   toAttemptDetail,
   toAttemptRecord,
   toStartedAttempt,
@@ -39,6 +42,8 @@ import type { Transport, TransportResponse } from "./transport.js";
 export interface DispatchParts extends TaskParts {
   readonly transport: Transport;
   readonly health: ChannelHealth;
+  readonly pauses: Pauses;
+  readonly history: AttemptHistory;
   readonly retryBudgets: RetryBudgets;
   /** Masks keys in what a provider said. */
   readonly mask: SecretMask;
@@ -46,6 +51,8 @@ export interface DispatchParts extends TaskParts {
 
 /** The request to send. */
 export interface DispatchRequest extends PrepareContext {
+  /** The id of the client's request. */
+  readonly id: string;
   readonly model: ResolvedModel;
   /** For providers that work with tasks. Default: only this process waits for the task. */
   readonly task?: TaskContext | undefined;
@@ -165,7 +172,7 @@ export async function dispatch(
   // The channel whose failure the client sees, so that channel, status and code of the record belong together.
   const sentTo = worst !== undefined && hasReached ? toSentTo(worst.route, attempts) : undefined;
   const error =
-    worst === undefined && unfit !== undefined ? unfit : toUpstreamError(worst?.failure ?? UNREACHABLE);
+    worst === undefined ? (unfit ?? findUnsentError(model, parts)) : toUpstreamError(worst.failure);
   return { ok: false, sentTo, attempts, error, isNothingMade, usage };
 }
 
@@ -197,8 +204,11 @@ function toLost(kept: KeptTask | "lost"): UpstreamRefusal {
   return { ok: false, sentTo, attempts: [], error, isNothingMade: false, isUnknown: true };
 }
 
-/** Of a model without a channel. */
-const UNREACHABLE: AttemptFailure = { kind: "unreachable" };
+/** The error if no attempt was begun. The channels may have been paused since the request was admitted. */
+function findUnsentError(model: ResolvedModel, { pauses }: DispatchParts): GatewayError {
+  const isPaused = model.channels.length > 0 && pauses.withoutPaused(model.channels).length === 0;
+  return isPaused ? createPausedError(model.name) : toUpstreamError({ kind: "unreachable" });
+}
 
 /** One attempt that has ended. */
 type Attempt = {
@@ -275,14 +285,15 @@ function judge(
   outcome: AttemptOutcome,
   { tried, ...known }: Pick<Attempt, "route" | "beganAt" | "durationMs"> & { readonly tried: RouteAttempt },
   {
-    sent: { request, logger },
-    parts: { mask },
+    sent: { id, request, logger },
+    parts: { mask, history },
   }: { readonly sent: DispatchRequest; readonly parts: DispatchParts },
 ): Attempt {
   const { isProbe } = tried;
   const { route } = known;
   if (outcome.failure === undefined) {
     const { response, parsed } = outcome;
+    history.succeeded(route.channel.id);
     // The status 200 of a stream does not end a probe: the first event may be an error.
     if (isProbe && parsed === undefined) {
       return {
@@ -301,11 +312,17 @@ function judge(
   }
   const failure = hideModelIn(maskFailure(outcome.failure, mask), route, request);
   const change = tried.failed(outcome.failure);
-  const { message } = failure;
-  const logged = message === undefined ? undefined : hideContent(message, request);
-  logFailure(route, { ...failure, message: logged }, { change, logger });
+  const hidden = hideContentIn(failure, request);
+  logFailure(route, hidden, { change, logger });
+  rememberFailure(history, route, { failure: hidden, requestId: id });
   const { response, accepted } = outcome;
   return { ...known, isProbe, change, response, failure, accepted };
+}
+
+/** Removes what the provider's message quotes of the request. */
+function hideContentIn(failure: AttemptFailure, request: Pick<ImageRequest, "prompt">): AttemptFailure {
+  const { message } = failure;
+  return message === undefined ? failure : { ...failure, message: hideContent(message, request) };
 }
 
 function hideModelIn(
@@ -378,9 +395,11 @@ interface LastAttempt {
 /** Separate from `dispatch` so that its closures do not retain the request body while the response is read. */
 function toSuccess(
   { route, attempts, isRepeated, response, parsed, openProbe, observed }: LastAttempt,
-  { model, logger }: DispatchRequest,
-  { health, mask }: DispatchParts,
+  { id, model, logger, request }: DispatchRequest,
+  { health, history, mask }: DispatchParts,
 ): UpstreamSuccess {
+  // Not the request, which has the images.
+  const { prompt } = request;
   const isConfigured = isConfiguredModel(route.channel, model);
   let probe = openProbe;
   const takeProbe = (): RouteAttempt | undefined => {
@@ -403,7 +422,9 @@ function toSuccess(
         attempts.push(failed);
         observed?.failed(failed, toAttemptDetail({ route, failure: masked, change }, health));
       }
-      logFailure(route, { status: last?.status, ...masked }, { change, logger });
+      const hidden = hideContentIn({ status: last?.status, ...masked }, { prompt });
+      logFailure(route, hidden, { change, logger });
+      rememberFailure(history, route, { failure: hidden, requestId: id, isCounted: true });
     },
     ...((openProbe !== undefined || observed !== undefined) && {
       end() {

@@ -25,6 +25,17 @@ export function maskFailure(failure: AttemptFailure, mask: SecretMask): AttemptF
   };
 }
 
+/** Returns the provider's message, or that of the error of the connection. Empty if there is none. */
+export function findShownMessage({ message, cause }: Pick<AttemptFailure, "message" | "cause">): string {
+  return message ?? findInnermost(cause);
+}
+
+/** The innermost message is the cause in the network. */
+function findInnermost(cause: unknown): string {
+  if (!(cause instanceof Error)) return "";
+  return findInnermost(cause.cause) || cause.message;
+}
+
 /** A data URL, or base64 that is longer than every id. */
 const DATA = /data:[\w.+-]+\/[\w.+-]+;base64,[\w+/=-]*|[\w+/-]{200,}={0,2}/g;
 /** A shorter prompt could be a word of any message. */

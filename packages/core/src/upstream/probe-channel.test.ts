@@ -1,15 +1,19 @@
 import { describe, expect, it } from "vitest";
+import { createMemoryAdmissionStore } from "../admission/memory-store.js";
+import { createPriceList } from "../billing/pricing.js";
+import { createAttemptHistory } from "../channels/attempt-history.js";
 import { type Channel, type ChannelOptions, createChannel } from "../channels/channel.js";
 import { createChannelHealth } from "../channels/health.js";
 import { DEFAULT_HEALTH_POLICY } from "../channels/health-record.js";
-import { describeChannels } from "../channels/status.js";
+import { createPauses } from "../channels/pauses.js";
+import { type ChannelStatus, describeChannel } from "../channels/status.js";
 import { qwenImage } from "../families/qwen-image/qwen-image.js";
 import { seedream } from "../families/seedream/seedream.js";
 import { createCapabilityTable } from "../models/resolve-model.js";
 import { createSecretMask } from "../redact.js";
 import { ARK_RESPONSE, DASHSCOPE_RESPONSE, refusedConnection } from "../testing/test-gateway.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
-import { type ChannelProbeParts, probeChannel } from "./probe-channel.js";
+import { type ChannelProbeParts, estimateProbe, probeChannel } from "./probe-channel.js";
 import { createFetchTransport } from "./transport-fetch.js";
 
 interface Bench {
@@ -46,10 +50,16 @@ function createBench(respond: (key: string) => Response, options: Partial<Channe
     random: () => 0,
     sleep: async () => {},
     health: createChannelHealth(() => now, DEFAULT_HEALTH_POLICY),
+    history: createAttemptHistory(() => now),
     mask: createSecretMask(KEYS),
     maxResponseBytes: 10_000,
   };
   return { channel, parts, sent };
+}
+
+function statusOf(channel: Channel, { health, history, logger, now }: ChannelProbeParts): ChannelStatus {
+  const pauses = createPauses({ admission: createMemoryAdmissionStore(), now, logger });
+  return describeChannel(channel, { health, history, pauses });
 }
 
 const makesImage = (): Response => Response.json(ARK_RESPONSE);
@@ -131,10 +141,13 @@ describe("probeChannel", () => {
     });
     expect(JSON.stringify(test)).toContain("No such key: ***");
     expect(JSON.stringify(test)).not.toContain("canary");
-    expect(describeChannels([channel], parts.health)[0]).toMatchObject({
+    expect(statusOf(channel, parts)).toMatchObject({
       state: "ready",
       keys: [{ state: "ready" }, { state: "cooling", reason: "credential" }],
+      errors: [{ kind: "credential", status: 401, code: "AuthenticationError", key: 1 }],
     });
+    expect(statusOf(channel, parts).lastHour.at(-1)).toMatchObject({ attempts: 2, failures: 1 });
+    expect(JSON.stringify(statusOf(channel, parts))).not.toContain("canary");
   });
 
   it("ends a cooldown when it succeeds, even before its end", async () => {
@@ -143,7 +156,7 @@ describe("probeChannel", () => {
     if (key === undefined) throw new Error("The channel has no key.");
     parts.health.begin({ channel, key, upstreamModel: "m" }, true).failed({ kind: "credential" });
     await probeChannel(channel, {}, parts);
-    expect(describeChannels([channel], parts.health)).toEqual([{ id: "c", state: "ready" }]);
+    expect(statusOf(channel, parts)).toMatchObject({ state: "ready", errors: [] });
   });
 
   it.each<[string, () => Response, object]>([
@@ -214,4 +227,53 @@ describe("probeChannel", () => {
       expect(sent).toEqual([]);
     },
   );
+});
+
+describe("estimateProbe", () => {
+  it("lists the models that the channel serves, what a caller would be charged, and its series", () => {
+    const { channel, parts } = createBench(makesImage, { apiKey: ["a", "b"] });
+    const prices = createPriceList({
+      model_details: { "seedream-4-5-251128": { pricing_mode: "per-request", model_price: "0.25" } },
+    });
+    expect(estimateProbe(channel, { ...parts, prices })).toEqual({
+      channel: "c",
+      images: 2,
+      model: "seedream-4-5-251128",
+      models: [{ model: "seedream-4-5-251128", upstreamModel: "seedream-4-5-251128", charge: "0.25" }],
+      series: ["series-*"],
+    });
+  });
+
+  it("has the names of a series that only the mapping has, and no price without billing", () => {
+    const modelMapping = { "image-2.0-pro-2026-03-03": "ep-pro" };
+    const { channel, parts } = createBench(makesImage, { family: "qwen-image", modelMapping });
+    const model = "image-2.0-pro-2026-03-03";
+    expect(estimateProbe(channel, { ...parts, prices: undefined })).toEqual({
+      channel: "c",
+      images: 1,
+      model,
+      models: [{ model, upstreamModel: "ep-pro", charge: null }],
+      series: [],
+    });
+  });
+
+  it("has no price for a model that is not priced, and prefers a model that needs no reference image", () => {
+    const { channel, parts } = createBench(makesImage, { family: "qwen-image" });
+    const prices = createPriceList({ model_details: {} });
+    expect(estimateProbe(channel, { ...parts, prices })).toMatchObject({
+      model: "image-max",
+      models: [
+        { model: "image-edit-max", charge: null },
+        { model: "image-max", charge: null },
+      ],
+      series: ["image-2.0-pro*"],
+    });
+  });
+
+  it("names no model for a channel that serves series only", () => {
+    const modelMapping = { "series-*": "ep" };
+    const { channel, parts } = createBench(makesImage, { modelMapping });
+    const estimate = estimateProbe(channel, { ...parts, prices: undefined });
+    expect(estimate).toEqual({ channel: "c", images: 1, models: [], series: ["series-*"] });
+  });
 });

@@ -1,3 +1,7 @@
+import { toRequestBounds } from "../billing/charge.js";
+import { DEFAULT_GROUP } from "../billing/model-details.js";
+import type { PriceList } from "../billing/pricing.js";
+import type { AttemptHistory } from "../channels/attempt-history.js";
 import type { Channel, Route } from "../channels/channel.js";
 import type { ChannelHealth } from "../channels/health.js";
 import { GatewayError, invalidRequest, isGatewayError } from "../errors.js";
@@ -10,10 +14,11 @@ import type { ImageRequest, ImageResult, Usage } from "../types.js";
 import type { JsonObject } from "../util/json.js";
 import { createSeriesMap, isSeries } from "../util/series.js";
 import { AttemptPreparation } from "./attempt.js";
-import { findNoImageError, maskFailure } from "./failure.js";
+import { findNoImageError, findShownMessage, maskFailure } from "./failure.js";
 import type { TaskParts } from "./provider-task.js";
 import { readJsonResponse } from "./read.js";
 import { toUploads } from "./references.js";
+import { rememberFailure } from "./report-attempt.js";
 import { sendPrepared } from "./send-prepared.js";
 import type { Transport, TransportResponse } from "./transport.js";
 
@@ -89,6 +94,7 @@ interface KeyProbeParts extends TaskParts {
   readonly transport: Transport;
   readonly logger: Logger;
   readonly health: ChannelHealth;
+  readonly history: AttemptHistory;
   /** Masks keys in what a provider sent. */
   readonly mask: SecretMask;
   readonly maxResponseBytes: number;
@@ -103,11 +109,14 @@ async function probeKey(route: Route, request: ImageRequest, parts: KeyProbePart
   const durationMs = parts.now() - startedAt;
   if (outcome.failure !== undefined) {
     begun.failed(outcome.failure);
-    const { kind, status, code, message, cause } = maskFailure(outcome.failure, parts.mask);
-    const shown = message ?? parts.mask(findMessage(cause));
-    return { ok: false, index, reason: kind, status, code, message: shown || undefined, durationMs };
+    const failure = maskFailure(outcome.failure, parts.mask);
+    rememberFailure(parts.history, route, { failure });
+    const { kind, status, code } = failure;
+    const message = findShownMessage(failure) || undefined;
+    return { ok: false, index, reason: kind, status, code, message, durationMs };
   }
   begun.succeeded();
+  parts.history.succeeded(route.channel.id);
   const { images, usage } = outcome.result;
   return { ok: true, index, images: images.length, usage, durationMs };
 }
@@ -143,12 +152,6 @@ function toFailure({ upstreamCode, message }: GatewayError, { status }: Transpor
   return { kind: "content", status, code: upstreamCode, message };
 }
 
-/** Returns the innermost message, which is the cause in the network. */
-function findMessage(cause: unknown): string {
-  if (!(cause instanceof Error)) return "";
-  return findMessage(cause.cause) || cause.message;
-}
-
 /** Options of `gateway.probeChannel`. */
 export interface ChannelProbeOptions {
   /**
@@ -162,6 +165,9 @@ export interface ChannelProbeOptions {
 
 const PROMPT = "A white circle on a black ground.";
 
+/** What the options say about the models of a channel. */
+type ModelParts = Pick<ChannelProbeParts, "models" | "capabilities">;
+
 /**
  * Creates a small request for one image, like one that a client would send.
  *
@@ -169,41 +175,131 @@ const PROMPT = "A white circle on a black ground.";
  */
 function createProbeRequest(
   channel: Channel,
-  { models, capabilities: rows }: Pick<ChannelProbeParts, "models" | "capabilities">,
+  parts: ModelParts,
   { model, fields }: ChannelProbeOptions,
 ): ImageRequest {
   const { family } = channel;
-  const table = createSeriesMap(models);
-  const isServed = (name: string): boolean =>
-    table.find(name)?.value.family === family.name && channel.toUpstreamModel(name) !== undefined;
-  const capabilitiesOf = (name: string): Capabilities | undefined =>
-    rows.findCapabilities(family, table.find(name)?.value.capabilities ?? name);
-
-  const served = Object.keys(models).filter((name) => !isSeries(name) && isServed(name));
-  const name = model ?? served.find((other) => !needsImage(capabilitiesOf(other))) ?? served[0];
+  const { names, serves, needsImage } = findServed(channel, parts);
+  const name = model ?? chooseModel(names, needsImage);
   if (name === undefined) {
     throw invalidRequest(`Name the model: the channel ${channel.id} serves series only.`, "model");
   }
-  if (!isServed(name)) {
+  if (!serves(name)) {
     throw new GatewayError("model_not_found", `The channel ${channel.id} does not serve the model ${name}.`, {
       param: "model",
     });
   }
-  const capabilities = capabilitiesOf(name);
-  const image = needsImage(capabilities) ? { image: TEST_IMAGE } : {};
+  const image = needsImage(name) ? { image: TEST_IMAGE } : {};
   const [operation = "generate"] = family.operations.has("generate") ? [] : family.operations;
   return family.normalize(fields ?? { prompt: PROMPT, ...image }, {
     operation,
     model: name,
-    capabilities,
+    capabilities: findCapabilitiesOf(channel, parts)(name),
     dialects: [channel.dialectName],
     defaultResponseFormat: undefined,
     ownResponseFormat: channel.dialect.delivers[0],
   });
 }
 
-function needsImage(capabilities: Capabilities | undefined): boolean {
-  return (capabilities?.references?.min ?? 0) > 0;
+/** The service models of a channel. */
+interface ServedModels {
+  /** Names, without series: those of `models` come first, then those that only `modelMapping` has. */
+  readonly names: readonly string[];
+  /** Keys of `models` that end in `*`, as far as the channel serves names of them. */
+  readonly series: readonly string[];
+  readonly serves: (name: string) => boolean;
+  /** True if the model makes no image without a reference image. */
+  readonly needsImage: (name: string) => boolean;
+}
+
+function findServed(channel: Channel, parts: ModelParts): ServedModels {
+  const table = createSeriesMap(parts.models);
+  const capabilitiesOf = findCapabilitiesOf(channel, parts);
+  const serves = (name: string): boolean =>
+    table.find(name)?.value.family === channel.family.name && channel.toUpstreamModel(name) !== undefined;
+  const keys = Object.keys(parts.models);
+  const isOfFamily = (key: string): boolean => parts.models[key]?.family === channel.family.name;
+  // A mapping may have names of a series.
+  const names = new Set([...keys, ...channel.mappedNames]);
+  return {
+    names: [...names].filter((name) => !isSeries(name) && serves(name)),
+    series: keys.filter((key) => isSeries(key) && isOfFamily(key) && mayServe(channel, key)),
+    serves,
+    needsImage: (name) => (capabilitiesOf(name)?.references?.min ?? 0) > 0,
+  };
+}
+
+/** Whether the channel serves names of a series that neither `models` nor `modelMapping` has. */
+function mayServe({ hasMapping, mappedNames }: Channel, series: string): boolean {
+  const prefix = series.slice(0, -1);
+  const overlaps = (other: string): boolean => other.startsWith(prefix) || prefix.startsWith(other);
+  return !hasMapping || mappedNames.some((name) => isSeries(name) && overlaps(name.slice(0, -1)));
+}
+
+function findCapabilitiesOf(
+  { family }: Channel,
+  { models, capabilities }: ModelParts,
+): (name: string) => Capabilities | undefined {
+  const table = createSeriesMap(models);
+  return (name) => capabilities.findCapabilities(family, table.find(name)?.value.capabilities ?? name);
+}
+
+/** A model without a required reference image comes first. */
+function chooseModel(names: readonly string[], needsImage: ServedModels["needsImage"]): string | undefined {
+  return names.find((name) => !needsImage(name)) ?? names[0];
+}
+
+/** What `gateway.estimateProbe` returns: what a probe would request. Nothing was sent. */
+export interface ProbeEstimate {
+  /** The channel's id. */
+  readonly channel: string;
+  /** How many images the probe requests: one with each key. */
+  readonly images: number;
+  /** The service model of a probe that names none. Absent: the channel serves series only, so a probe must name a model. */
+  readonly model?: string;
+  /** The service models that the channel serves, without those of series. */
+  readonly models: readonly ProbeModel[];
+  /** The series that the channel serves, such as `image-edit*`. A probe may name any of their models. */
+  readonly series: readonly string[];
+}
+
+/** A model that a channel can be probed with. */
+export interface ProbeModel {
+  readonly model: string;
+  /** The provider's name of the model. */
+  readonly upstreamModel: string;
+  /**
+   * The most that a caller of the group `default` would be charged for one image of the probe: a decimal. The probe itself
+   * is not charged to any caller. The provider charges its own price, which the gateway does not know. `null` without a
+   * price.
+   */
+  readonly charge: string | null;
+}
+
+/** Returns what {@link probeChannel} would request with each model of a channel. */
+export function estimateProbe(
+  channel: Channel,
+  parts: ModelParts & { readonly prices: PriceList | undefined },
+): ProbeEstimate {
+  const { names, series, needsImage } = findServed(channel, parts);
+  const model = chooseModel(names, needsImage);
+  return {
+    channel: channel.id,
+    images: channel.keys.length,
+    ...(model !== undefined && { model }),
+    models: names.map((name) => ({
+      model: name,
+      upstreamModel: channel.toUpstreamModel(name) ?? name,
+      charge: findCharge(createProbeRequest(channel, parts, { model: name }), parts.prices),
+    })),
+    series,
+  };
+}
+
+function findCharge(request: ImageRequest, prices: PriceList | undefined): string | null {
+  // `find` throws for a model without a price.
+  if (prices?.show(request.model, DEFAULT_GROUP) === undefined) return null;
+  return prices.find(request.model, DEFAULT_GROUP).estimate(toRequestBounds(request)).amount;
 }
 
 /** A white PNG of 384 x 384 pixels. Every provider accepts it as a reference image. */

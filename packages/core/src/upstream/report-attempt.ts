@@ -1,3 +1,4 @@
+import type { AttemptHistory } from "../channels/attempt-history.js";
 import { createModelHealthId, type Route } from "../channels/channel.js";
 import type { ChannelHealth, RouteAttempt, RouteChange } from "../channels/health.js";
 import type { AttemptFailure } from "../families/failure.js";
@@ -6,7 +7,7 @@ import type { SafeAttemptObserver } from "../observation.js";
 import type { AttemptDetail, CooldownChange, StartedAttempt } from "../telemetry.js";
 import type { AttemptRecord } from "../types.js";
 import type { ParsedResponse, PreparedAttempt } from "./attempt.js";
-import { toUpstreamError } from "./failure.js";
+import { findShownMessage, toUpstreamError } from "./failure.js";
 import { readRequestId } from "./read.js";
 import type { TransportResponse } from "./transport.js";
 
@@ -101,6 +102,37 @@ export function toAttemptRecord(
 /** Returns the provider's code, or the gateway's code for a failure of this kind. */
 export function codeOf(failure: AttemptFailure): string {
   return failure.code ?? toUpstreamError(failure).code;
+}
+
+/**
+ * Remembers a failed attempt for the status of its channel. The refusal of a request because of its content counts as
+ * a success, because the channel works.
+ */
+export function rememberFailure(
+  history: AttemptHistory,
+  { channel, key, upstreamModel }: Route,
+  { failure, requestId, isCounted = false }: FailureToRemember,
+): void {
+  if (failure.kind === "content") {
+    if (!isCounted) history.succeeded(channel.id);
+    return;
+  }
+  const shown = { ...failure, message: findShownMessage(failure) };
+  const ofKey = channel.keys.length > 1 ? { key: key.index } : {};
+  history.failed(
+    channel.id,
+    { failure: shown, upstreamModel, ...ofKey, ...(requestId !== undefined && { requestId }) },
+    isCounted,
+  );
+}
+
+interface FailureToRemember {
+  /** Keys and the prompt are masked. */
+  readonly failure: AttemptFailure;
+  /** Absent for probes. */
+  readonly requestId?: string;
+  /** True if the attempt was remembered as a success before. Default false. */
+  readonly isCounted?: boolean;
 }
 
 /** Logs that a channel serves a model again. */

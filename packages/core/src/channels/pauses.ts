@@ -1,0 +1,244 @@
+import type { AdmissionStore } from "../admission/store.js";
+import { GatewayError, invalidRequest } from "../errors.js";
+import type { Logger } from "../logger.js";
+import type { Cooldown } from "../types.js";
+import { isJsonObject } from "../util/json.js";
+import type { Channel } from "./channel.js";
+
+/** Why a channel gets no requests although it may work: an operator has paused it. */
+export interface ChannelPause {
+  /** When it was paused. ISO 8601, UTC. */
+  readonly since: string;
+  /** When it ends by itself. ISO 8601, UTC. Absent: the channel stays paused until it is resumed. */
+  readonly until?: string;
+  /** Who paused it. */
+  readonly by: string;
+  /** Why, in the words of the operator. */
+  readonly note?: string;
+}
+
+/** Options of `gateway.pauseChannel`. */
+export interface PauseOptions extends ResumeOptions {
+  /** After this time the pause ends by itself, in seconds: above 0, at most 31,536,000, a year. Default: when the channel is resumed. */
+  readonly seconds?: number | undefined;
+  /** Why. Shown in the channel's status and written to the log. At most 512 bytes. */
+  readonly note?: string | undefined;
+}
+
+/** Options of `gateway.resumeChannel`. */
+export interface ResumeOptions {
+  /** Who does it: a user, a program. Is written to the log. At most 512 bytes. Default `"gateway"`. */
+  readonly by?: string | undefined;
+}
+
+/**
+ * The channels that operators have paused. The admission store keeps the pauses as cooldowns with ids of their own, so
+ * all processes that share the store know them. They are not part of the channels' health: a pause may last longer
+ * than any cooldown, and no request probes a paused channel.
+ */
+export interface Pauses {
+  /** Returns the channels that are not paused: the same list if none is. */
+  withoutPaused(channels: readonly Channel[]): readonly Channel[];
+  /** Returns the pause of a channel, as far as this process knows. */
+  find(channel: string): ChannelPause | undefined;
+  /** Changes whenever a pause of this process changes. */
+  readonly revision: number;
+  /**
+   * Takes over what the store replied.
+   *
+   * @param revision the revision when the store was asked. A reply to an older question is ignored.
+   */
+  merge(
+    cooldowns: Readonly<Record<string, Cooldown>>,
+    channels: readonly Pick<Channel, "id">[],
+    revision: number,
+  ): void;
+  /** Asks the store for the pauses of these channels. Does not reject: a failure is logged, and nothing changes. */
+  refresh(channels: readonly Pick<Channel, "id">[]): Promise<void>;
+  /** @throws GatewayError `invalid_request_error`, `gateway_unavailable` */
+  pause(channel: string, options: PauseOptions): Promise<void>;
+  /** @throws GatewayError `invalid_request_error`, `gateway_unavailable` */
+  resume(channel: string, options: ResumeOptions): Promise<void>;
+}
+
+/** What {@link createPauses} needs. */
+export interface PausesParts {
+  readonly admission: Pick<AdmissionStore, "admit" | "setCooldown">;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly logger: Logger;
+}
+
+/** A pause in this process. */
+interface KnownPause extends Cooldown {
+  readonly shown: ChannelPause;
+}
+
+/** Returns the id under which the store keeps the pause of a channel. No health id ends like this. */
+export function pauseIdOf(channel: Pick<Channel, "id">): string {
+  return `${channel.id}@paused`;
+}
+
+/** Creates the pauses of a gateway. */
+export function createPauses({ admission, now, logger }: PausesParts): Pauses {
+  const known = new Map<string, KnownPause>();
+  let revision = 0;
+  let hasFailed = false;
+
+  const findKnown = (id: string): KnownPause | undefined => {
+    const pause = known.get(id);
+    return pause === undefined || pause.until <= now() ? undefined : pause;
+  };
+  const merge: Pauses["merge"] = (cooldowns, channels, askedAt) => {
+    if (askedAt !== revision) return;
+    for (const channel of channels) {
+      const cooldown = cooldowns[pauseIdOf(channel)];
+      if (cooldown === undefined) known.delete(channel.id);
+      else if (known.get(channel.id)?.reason !== cooldown.reason)
+        known.set(channel.id, toKnown(cooldown, now()));
+    }
+  };
+  /** Returns the pauses that the store has. It counts and takes nothing for this. */
+  const ask = async (
+    channels: readonly Pick<Channel, "id">[],
+  ): Promise<Readonly<Record<string, Cooldown>>> => {
+    const request = { id: ASKING, caller: ASKING, windows: [], concurrency: [] };
+    const decision = await admission.admit({ ...request, channels: channels.map(pauseIdOf) });
+    return decision.kind === "admitted" ? decision.cooldowns : {};
+  };
+  /** Writes a pause, or ends it with `undefined`. Reads it again, because a store may keep a write for later. */
+  const write = async (id: string, cooldown: Cooldown | undefined): Promise<void> => {
+    let found: Cooldown | undefined;
+    try {
+      await admission.setCooldown(pauseIdOf({ id }), cooldown);
+      found = (await ask([{ id }]))[pauseIdOf({ id })];
+    } catch (cause) {
+      throw unconfirmed(cause);
+    }
+    if (found?.reason !== cooldown?.reason) throw unconfirmed();
+    revision++;
+    if (cooldown === undefined) known.delete(id);
+    else known.set(id, toKnown(cooldown, now()));
+  };
+
+  return {
+    withoutPaused(channels) {
+      if (known.size === 0) return channels;
+      const open = channels.filter(({ id }) => findKnown(id) === undefined);
+      return open.length === channels.length ? channels : open;
+    },
+    find: (id) => findKnown(id)?.shown,
+    get revision() {
+      return revision;
+    },
+    merge(cooldowns, channels, askedAt) {
+      // Nearly always nothing is paused and nothing cools.
+      if (known.size > 0 || Object.keys(cooldowns).length > 0) merge(cooldowns, channels, askedAt);
+    },
+    async refresh(channels) {
+      const askedAt = revision;
+      try {
+        merge(await ask(channels), channels, askedAt);
+        hasFailed = false;
+      } catch (err) {
+        if (!hasFailed)
+          logger.warn({ err }, "The admission store failed; pauses of channels may be out of date.");
+        hasFailed = true;
+      }
+    },
+    async pause(id, options) {
+      const { seconds, by, note } = checkOptions(options);
+      const at = now();
+      const until = seconds === undefined ? WITHOUT_END : at + Math.ceil(seconds * 1000);
+      const details = { since: at, by, ...(note !== undefined && { note }) };
+      const cooldown = { until, reason: JSON.stringify({ paused: details }) };
+      await write(id, cooldown);
+      const { since: _since, ...shown } = toKnown(cooldown, at).shown;
+      logger.warn({ channel: id, ...shown }, "A channel was paused.");
+    },
+    async resume(id, options) {
+      const { by } = checkOptions(options);
+      await write(id, undefined);
+      logger.warn({ channel: id, by }, "A channel was resumed.");
+    },
+  };
+}
+
+/** The error of a request whose model has no channel that is not paused. Nothing was sent, held or charged. */
+export function createPausedError(model: string): GatewayError {
+  return new GatewayError(
+    "model_paused",
+    `The operator of this server has paused the model ${model.slice(0, 128)}. Nothing was sent or charged: try again later.`,
+    { param: "model", retryAfterSeconds: RETRY_SECONDS, shouldRetry: false },
+  );
+}
+
+/** A pause lasts for minutes or hours, and clients repeat within seconds. */
+const RETRY_SECONDS = 60;
+/** The id and the caller of a request that only asks for pauses. */
+const ASKING = "calotype-pauses";
+/** 9999-12-31T23:59:59.999Z: the end of a pause without an end. A finite number, because a store may write it as text. */
+const WITHOUT_END = 253_402_300_799_999;
+const MAX_SECONDS = 31_536_000;
+const MAX_BYTES = 512;
+const DEFAULT_BY = "gateway";
+
+/** @throws GatewayError `invalid_request_error` */
+function checkOptions({
+  seconds,
+  by = DEFAULT_BY,
+  note,
+}: PauseOptions): PauseOptions & { readonly by: string } {
+  if (seconds !== undefined && !(typeof seconds === "number" && seconds > 0 && seconds <= MAX_SECONDS)) {
+    throw invalidRequest(`seconds must be a number above 0 and at most ${MAX_SECONDS}, a year.`, "seconds");
+  }
+  checkString(by, "by");
+  if (note !== undefined) checkString(note, "note");
+  return { seconds, by, note };
+}
+
+function checkString(value: unknown, name: string): void {
+  const isShort = typeof value === "string" && new TextEncoder().encode(value).length <= MAX_BYTES;
+  if (!isShort) throw invalidRequest(`${name} must be a string of at most ${MAX_BYTES} bytes.`, name);
+}
+
+function unconfirmed(cause?: unknown): GatewayError {
+  return new GatewayError(
+    "gateway_unavailable",
+    "The admission store did not confirm the change. It may take effect later: look at the channel's state, or try again.",
+    { retryAfterSeconds: 5, cause },
+  );
+}
+
+/**
+ * The reason of the cooldown has the details. Those that cannot be read are left out, and the pause still holds.
+ *
+ * @param now the beginning of a pause that does not say when it began
+ */
+function toKnown({ until, reason }: Cooldown, now: number): KnownPause {
+  const { since, by, note } = parseDetails(reason);
+  const isTime = typeof since === "number" && Math.abs(since) <= MAX_TIME;
+  return {
+    until,
+    reason,
+    shown: {
+      since: new Date(isTime ? since : now).toISOString(),
+      ...(until < WITHOUT_END && { until: new Date(until).toISOString() }),
+      by: typeof by === "string" ? by : "",
+      ...(typeof note === "string" && { note }),
+    },
+  };
+}
+
+/** The largest time of a Date. */
+const MAX_TIME = 8.64e15;
+
+function parseDetails(reason: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(reason);
+    return isJsonObject(value) && isJsonObject(value["paused"]) ? value["paused"] : {};
+  } catch {
+    // Written by another program.
+    return {};
+  }
+}
