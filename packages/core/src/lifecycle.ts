@@ -95,6 +95,7 @@ const DEAD_MS = 3 * INTERVAL_MS;
 export function createMaintenance(parts: MaintenanceParts, repeat: Repeat = repeatByTimer): Maintenance {
   let endRepeating: (() => void) | undefined;
   let running: Promise<void> | undefined;
+  let asking: Promise<void> | undefined;
   let lastBeginAt = 0;
   const onFailure = onceForEachId((failure) => reportUnendedHold(failure, parts.logger));
   /** If a round takes longer than the interval, the next round is skipped. */
@@ -105,7 +106,7 @@ export function createMaintenance(parts: MaintenanceParts, repeat: Repeat = repe
     parts.worker?.start();
     // Also beside the round, because endpoints may be slow.
     parts.webhooks?.run();
-    void parts.refreshPauses?.();
+    asking = parts.refreshPauses?.();
     if (running !== undefined) return;
     const round = maintain(parts, onFailure).finally(() => {
       if (running === round) running = undefined;
@@ -123,7 +124,7 @@ export function createMaintenance(parts: MaintenanceParts, repeat: Repeat = repe
     },
     async stop() {
       endRepeating?.();
-      await running;
+      await Promise.all([running, asking]);
       await parts.holds.retryLateWrites();
       if (parts.sweeper !== undefined) await settlesWithin(parts.sweeper.finished(), LAST_SWEEP_MS);
     },

@@ -124,7 +124,7 @@ export class ObservedCall implements CallObserver {
     this.#span.addEvent("calotype.channel_skipped", {
       [ATTRIBUTES.channel]: channel,
       [ATTRIBUTES.channelKey]: key,
-      [ATTRIBUTES.channelState]: isProbed ? "probing" : "cooling",
+      [ATTRIBUTES.channelState]: findState(reason, isProbed),
       [ATTRIBUTES.cooldownScope]: scope,
       [ATTRIBUTES.cooldownReason]: reason,
       [ATTRIBUTES.cooldownUntil]: new Date(until).toISOString(),
@@ -251,4 +251,10 @@ function readLink(link: string): SpanContext | undefined {
     /^00-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})$/.exec(link) ?? [];
   const read: SpanContext = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
   return isSpanContextValid(read) ? read : undefined;
+}
+
+/** The state of a channel that was skipped. */
+function findState(reason: string, isProbed: boolean): string {
+  if (reason === "paused") return "paused";
+  return isProbed ? "probing" : "cooling";
 }

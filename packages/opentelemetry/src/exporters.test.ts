@@ -114,7 +114,7 @@ describe("a collector", () => {
     const refused = metrics.get("calotype.requests.refused")?.sum?.dataPoints ?? [];
     expect(refused.map(({ attributes }) => read(attributes, "calotype.limit"))).toEqual(["requests"]);
     const states = metrics.get("calotype.channel.state")?.gauge?.dataPoints ?? [];
-    expect(states).toHaveLength(6);
+    expect(states).toHaveLength(8);
 
     expect(await sdk.metric("calotype.images")).toMatchObject([
       {

@@ -1,5 +1,5 @@
 import type { AdmissionStore } from "../admission/store.js";
-import { GatewayError, invalidRequest } from "../errors.js";
+import { GatewayError, invalidRequest, isGatewayError } from "../errors.js";
 import type { Logger } from "../logger.js";
 import type { Cooldown } from "../types.js";
 import { isJsonObject } from "../util/json.js";
@@ -141,8 +141,10 @@ export function createPauses({ admission, now, logger }: PausesParts): Pauses {
         merge(await ask(channels), channels, askedAt);
         hasFailed = false;
       } catch (err) {
-        if (!hasFailed)
+        // A store that rejects with a GatewayError has told the operator itself.
+        if (!hasFailed && !isGatewayError(err)) {
           logger.warn({ err }, "The admission store failed; pauses of channels may be out of date.");
+        }
         hasFailed = true;
       }
     },
