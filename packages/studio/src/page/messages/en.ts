@@ -235,7 +235,7 @@ export const en = {
     reason: "Reason",
     nextTry: "Next try",
     key: (index: number) => `Key ${index}`,
-    states: { ready: "Ready", cooling: "Cooling down", probing: "One request is trying" },
+    states: { ready: "Ready", cooling: "Cooling down", probing: "One request is trying", paused: "Paused" },
     reasons: {
       credential: "The provider refuses the key.",
       rate: "Too many requests for the provider.",

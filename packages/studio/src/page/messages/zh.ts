@@ -230,7 +230,7 @@ export const zh: Messages = {
     reason: "原因",
     nextTry: "下次尝试",
     key: (index) => `Key ${index}`,
-    states: { ready: "可用", cooling: "冷却中", probing: "正在用一个请求试探" },
+    states: { ready: "可用", cooling: "冷却中", probing: "正在用一个请求试探", paused: "已暂停" },
     reasons: {
       credential: "提供商拒绝该 key。",
       rate: "请求过多，提供商限流。",

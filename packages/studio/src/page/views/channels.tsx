@@ -133,7 +133,7 @@ function ChannelTable({
 function HealthCells({ health: { state, reason, nextTryAt } }: { readonly health: Health }) {
   const messages = useMessages();
   const { channels: text } = messages;
-  const tones = { ready: "good", cooling: "bad", probing: "warn" } as const;
+  const tones = { ready: "good", cooling: "bad", probing: "warn", paused: "none" } as const;
   return (
     <>
       <td>
