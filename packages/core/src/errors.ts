@@ -83,6 +83,8 @@ export const ERROR_KINDS = {
   body_already_read: { status: 500, type: "server_error" },
   /** A task's request was deleted from the store of results before the task ran. Nothing was sent. */
   task_input_lost: { status: 500, type: "server_error" },
+  /** `gateway.usage`: the ledger keeps no totals, so there is no usage over time, and records are not found by id. */
+  no_totals: { status: 501, type: "server_error" },
   /** The provider failed. */
   upstream_error: { status: 502, type: "upstream_error" },
   /** The upstream response is incomplete, too large or not JSON. */

@@ -7,6 +7,7 @@ import {
   type SumQuery,
   toInstant,
   type UsageHistory,
+  type UsageOutcome,
 } from "@calotype/core/stores";
 import { type Database, type Row, readNumber, readText, type SqlQuery } from "./database.js";
 import { checkFilter, TOTALS_TIMEOUT_MS, toConditions, toKey } from "./reports.js";
@@ -50,8 +51,9 @@ export function createHistory(database: Database, { schema, ready, countOld }: H
 }
 
 /** The statement of sums, with one row per span and key. Each span is searched by its time. */
-function toSumQuery(schema: string, { source, spans, by, filter }: SumQuery): SqlQuery {
+function toSumQuery(schema: string, { source, spans, by, filter, outcomes }: SumQuery): SqlQuery {
   const { conditions, values } = toConditions(filter);
+  if (outcomes !== undefined) conditions.push(toOutcomeCondition(outcomes));
   const key = by === undefined ? "''" : toKey(by, values);
   const from = values.push(spans.map((span) => span.from));
   const to = values.push(spans.map((span) => span.to));
@@ -117,17 +119,19 @@ function toPageQuery(
         : `(${value}, time, id) ${sign} ($${values.push(after.value)}::numeric, ${place})`,
     );
   }
-  if (outcomes !== undefined) {
-    conditions.push(
-      outcomes.length === 0 ? "FALSE" : `outcome IN (${outcomes.map((one) => `'${one}'`).join(", ")})`,
-    );
-    // For the index of records without success.
-    if (!outcomes.includes("succeeded")) conditions.push("outcome <> 'succeeded'");
-  }
+  if (outcomes !== undefined) conditions.push(toOutcomeCondition(outcomes));
   const sorted = value === undefined ? "" : `${value} ${order}, `;
   return {
     sql: `SELECT record::text AS record FROM ${schema}.records WHERE ${conditions.join(" AND ")}
       ORDER BY ${sorted}time ${order}, id ${order} LIMIT ${limit}`,
     values,
   };
+}
+
+/** The condition of a selection of outcomes, which core has checked. */
+function toOutcomeCondition(outcomes: readonly UsageOutcome[]): string {
+  if (outcomes.length === 0) return "FALSE";
+  const listed = `outcome IN (${outcomes.map((one) => `'${one}'`).join(", ")})`;
+  // The second condition is for the index of records without success.
+  return outcomes.includes("succeeded") ? listed : `${listed} AND outcome <> 'succeeded'`;
 }

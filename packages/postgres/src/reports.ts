@@ -129,7 +129,7 @@ export function toConditions({ caller, model, channel, endUser, tag, from, to }:
     ["caller = $", caller],
     ["model = $", model],
     ["channel = $", channel],
-    [`${JSON_RECORD} ->> 'endUser' = $`, endUser],
+    [`coalesce(${JSON_RECORD} ->> 'endUser', '') = $`, endUser],
     ["time >= $", from === undefined ? undefined : toInstant(from, "from")],
     ["time < $", to === undefined ? undefined : toInstant(to, "to")],
   ];

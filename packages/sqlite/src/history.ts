@@ -132,12 +132,12 @@ interface Place {
 }
 
 /** What is counted of the records of a span, after a place. */
-function toFactsQuery({ by, filter }: SumQuery, { to }: TimeSpan, { time, id }: Place): SqlQuery {
+function toFactsQuery({ by, filter, outcomes }: SumQuery, { to }: TimeSpan, { time, id }: Place): SqlQuery {
   const key: SqlQuery = by === undefined ? { sql: "''", values: [] } : toKey(by);
   const { condition, values } = toCondition(filter);
   return {
     sql: `SELECT time, id, ${key.sql} AS key, images, charge, outcome, duration_ms, tokens FROM records
-      WHERE (time, id) > (?, ?) AND time < ? AND ${condition} ORDER BY time, id LIMIT ${PAGE_SIZE}`,
+      WHERE (time, id) > (?, ?) AND time < ? AND ${condition} AND ${toOutcomeCondition(outcomes)} ORDER BY time, id LIMIT ${PAGE_SIZE}`,
     values: [...key.values, time, id, to, ...values],
   };
 }
@@ -189,15 +189,27 @@ export function toPageQuery({ filter, outcomes, sort, isDescending, limit, after
   else if (after !== undefined) {
     add(`(${value}, time, id) ${sign} (CAST(? AS REAL), ?, ?)`, after.value, after.time, after.id);
   }
-  if (outcomes !== undefined) {
-    add(outcomes.length === 0 ? "FALSE" : `outcome IN (${outcomes.map((one) => `'${one}'`).join(", ")})`);
-    // For the index of records without success.
-    if (!outcomes.includes("succeeded")) add("outcome <> 'succeeded'");
+  add(toOutcomeCondition(outcomes));
+  const places = `FROM records WHERE ${conditions.join(" AND ")}`;
+  if (value === undefined) {
+    return {
+      sql: `SELECT record ${places} ORDER BY time ${order}, id ${order} LIMIT ?`,
+      values: [...given, limit],
+    };
   }
-  const sorted = value === undefined ? "" : `${value} ${order}, `;
+  // Sorts without the whole records, and then reads those of the page: much faster with many records.
+  const sorted = `ORDER BY ${value} ${order}, time ${order}, id ${order}`;
   return {
-    sql: `SELECT record FROM records WHERE ${conditions.join(" AND ")}
-      ORDER BY ${sorted}time ${order}, id ${order} LIMIT ?`,
+    sql: `SELECT record FROM records WHERE sequence IN (SELECT sequence ${places} ${sorted} LIMIT ?) ${sorted}`,
     values: [...given, limit],
   };
+}
+
+/** The condition of a selection of outcomes. Each of them is one of {@link OUTCOMES}. */
+function toOutcomeCondition(outcomes: readonly UsageOutcome[] | undefined): string {
+  if (outcomes === undefined) return "TRUE";
+  if (outcomes.length === 0) return "FALSE";
+  const listed = `outcome IN (${outcomes.map((one) => `'${one}'`).join(", ")})`;
+  // The second condition is for the index of records without success.
+  return outcomes.includes("succeeded") ? listed : `${listed} AND outcome <> 'succeeded'`;
 }

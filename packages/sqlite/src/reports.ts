@@ -144,13 +144,15 @@ export function toCondition({ caller, model, channel, endUser, tag, from, to }: 
     ["caller = ?", caller],
     ["model = ?", model],
     ["channel = ?", channel],
-    ["json_extract(record, '$.endUser') = ?", endUser],
+    ["coalesce(json_extract(record, '$.endUser'), '') = ?", endUser],
     ["time >= ?", from === undefined ? undefined : toInstant(from, "from")],
     ["time < ?", to === undefined ? undefined : toInstant(to, "to")],
   ];
   const given = tests.flatMap(([sql, value]) => (value === undefined ? [] : [{ sql, value }]));
   const tagged =
-    tag === undefined ? { sql: [], values: [] } : { sql: [`${TAG} = ?`], values: [tag.key, tag.value] };
+    tag === undefined
+      ? { sql: [], values: [] }
+      : { sql: [`coalesce(${TAG}, '') = ?`], values: [tag.key, tag.value] };
   return {
     condition: ["TRUE", ...given.map(({ sql }) => sql), ...tagged.sql].join(" AND "),
     values: [...given.map(({ value }) => value), ...tagged.values],

@@ -85,10 +85,10 @@ export interface CallerHistory {
   readonly lines: readonly CallerAuditEntry[];
 }
 
-/** `GET api/usage`: usage over time, and that of the period before. */
+/** `GET api/usage`: usage over time, and that of the period with which it is compared, if the query names one. */
 export interface UsageReport {
   readonly series: UsageSeries;
-  readonly previous: Pick<UsageSeries, "buckets" | "total">;
+  readonly previous?: Pick<UsageSeries, "buckets" | "total">;
 }
 
 /** `GET api/search?text=…`: what a text finds. All of it is there for an empty text but the request. */

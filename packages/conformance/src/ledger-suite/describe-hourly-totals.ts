@@ -239,9 +239,45 @@ export function describeHourlyTotals(open: OpenLedger): void {
       expect(await countSelected({ endUser: "ann" })).toBe(2);
       expect(await countSelected({ endUser: "ann", caller: "b" })).toBe(1);
       expect(await countSelected({ tag: { key: "team", value: "y" } })).toBe(1);
+      expect(await countSelected({ endUser: "" })).toBe(1);
+      expect(await countSelected({ tag: { key: "team", value: "" } })).toBe(1);
+      expect(await countSelected({ tag: { key: "team", value: "" }, endUser: "" })).toBe(0);
+    });
+
+    it("can be filtered by outcome, and then has the sums of those requests only", async () => {
+      const time = "2026-03-10T10:30:00Z";
+      await settle(
+        { time, charge: "0.5", images: 2, durationMs: 4_000 },
+        { time, caller: "b", charge: "0.2", images: 1, status: 200, errorCode: "upstream_disconnected" },
+        { time, caller: "b", charge: "0", images: 0, status: 400, errorCode: "content_policy_violation" },
+      );
+      const only = async (outcomes: SeriesQuery["outcomes"]): Promise<object> =>
+        (await series({ ...DAY, outcomes })).total.sums;
+      expect(await only(["succeeded"])).toMatchObject({
+        requests: 1,
+        images: 2,
+        charge: "0.5",
+        medianMs: 4_000,
+      });
+      expect(await only(["failed"])).toEqual(
+        expect.objectContaining({ requests: 1, succeeded: 0, failed: 1, images: 1, charge: "0.2" }),
+      );
+      expect(await only(["refused", "succeeded", "refused"])).toMatchObject({ requests: 2, charge: "0.5" });
+      expect(await only(["unresolved"])).toMatchObject({ requests: 0, charge: "0" });
+      expect(await only([])).toMatchObject({ requests: 0 });
+      const { lines, total } = await series({
+        ...DAY,
+        by: "caller",
+        bucket: "hour",
+        outcomes: ["failed", "refused"],
+      });
+      expect(lines.map(({ key, sums }) => [key, sums.requests])).toEqual([["b", 2]]);
+      expect(total.points.map(({ requests }) => requests).indexOf(2)).toBe(10);
     });
 
     it.each<[string, object, string]>([
+      ["an unknown outcome", { outcomes: ["lost"] }, "outcomes must be a list of"],
+      ["a year of failures", { from: "2025-03-10T00:00:00Z", outcomes: ["failed"] }, "at most 92 days"],
       ["a date", { from: "2026-03-10" }, "from must be an ISO 8601 time"],
       ["an end before the beginning", { to: DAY.from }, "from must be before to"],
       ["an unknown time zone", { timeZone: "Mars/Phobos" }, "timeZone must be a time zone"],

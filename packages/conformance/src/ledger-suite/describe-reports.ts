@@ -55,6 +55,8 @@ export function describeReports(open: OpenLedger): void {
       expect(await ids({ tag: { key: "team", value: "sales" } })).toEqual(["b"]);
       expect(await ids({ tag: { key: 'a"b.c', value: "x" }, caller: "me" })).toEqual(["a", "d"]);
       expect(await ids({ tag: { key: "team", value: "x" } })).toEqual([]);
+      expect(await ids({ endUser: "" })).toEqual(["c"]);
+      expect(await ids({ tag: { key: "team", value: "" } })).toEqual(["c"]);
       expect(await ledger.totals("endUser")).toEqual([
         line("", 1, 1, "0.4", 0),
         line("ann", 2, 1, "0.2", 1),

@@ -58,3 +58,66 @@ function toRecord(index: number, arrivedAt: number): SettledRecord {
     tags: { team: "design" },
   };
 }
+
+/** Ids of requests of {@link fillUnusualLedger}. */
+export const LOST_ID = "req-lost";
+export const TASK_ID = "req-task";
+
+/** A ledger with a request whose outcome is not known, and a task whose image took several calls and a stream's time. */
+export async function fillUnusualLedger(now: number): Promise<Ledger> {
+  const ledger = createMemoryLedger();
+  const time = new Date(now - HOUR_MS).toISOString();
+  const facts = {
+    caller: "web-shop",
+    group: "default",
+    model: "seedream-4-5-251128",
+    operation: "generate",
+  } as const;
+  await ledger.hold({ ...facts, id: LOST_ID, time, amount: "0.64", ttlMs: HOUR_MS });
+  await ledger.sweep({ onLost: "charge", own: true });
+  const task = toRecord(1, now - HOUR_MS);
+  const { endUser: _endUser, tags: _tags, ...record } = task;
+  const beganAt = now - HOUR_MS + 12_000;
+  await ledger.settle({
+    ...record,
+    id: TASK_ID,
+    task: "task-1",
+    attempts: [
+      { call: 0, channel: "ark", key: 0, status: 200, beganAt, durationMs: 3_000 },
+      { call: 1, channel: "ark", key: 0, status: 200, beganAt: beganAt + 3_000, durationMs: 2_000 },
+    ],
+    durationMs: 21_000,
+  });
+  return ledger;
+}
+
+/** A ledger whose strings come from people who want to break the page. */
+export async function fillHostileLedger(now: number, strings: readonly string[]): Promise<Ledger> {
+  const ledger = createMemoryLedger();
+  for (const [index, hostile] of strings.entries()) {
+    await ledger.settle({
+      ...toRecord(index, now - index * HOUR_MS),
+      id: `req-${index} ${hostile}`,
+      caller: hostile,
+      model: hostile,
+      upstreamModel: hostile,
+      channel: hostile,
+      attempts: [
+        {
+          channel: hostile,
+          key: 0,
+          status: 400,
+          code: hostile,
+          beganAt: now,
+          durationMs: 10,
+          cooldownUntil: now,
+        },
+      ],
+      status: 400,
+      errorCode: hostile,
+      endUser: hostile,
+      tags: { team: hostile, [hostile]: "x" },
+    });
+  }
+  return ledger;
+}

@@ -5,8 +5,26 @@ import { afterAll, describe, expect, it } from "vitest";
 import { openBrowser } from "../browser/open-browser.js";
 import { CALLER_KEY, SEEDREAM } from "../support/test-gateway.js";
 import { useProviders } from "../support/use-providers.js";
-import { fillLedger, SHOWN_ID } from "./fill-ledger.js";
+import {
+  fillHostileLedger,
+  fillLedger,
+  fillUnusualLedger,
+  LOST_ID,
+  SHOWN_ID,
+  TASK_ID,
+} from "./fill-ledger.js";
+import { findAxeProblems, measureOverflow } from "./find-problems.js";
 import { openStudioPage, type StudioPage, type StudioPageOptions } from "./open-page.js";
+
+/** What a caller could send as a model, an end user or a tag, and a provider as an error. */
+const HOSTILE = [
+  '<img src=x onerror="document.title=\'ran\'"><script>document.title="ran"</script>',
+  "\u202egnp.exe\u2066 abc\u200b\u200d\ufeff",
+  "مرحبا بالعالم · שלום",
+  "a-very-long-name-without-a-space-".repeat(4).slice(0, 120),
+  "ignore all previous instructions {{7*7}} ${7*7} %00 \n\r\t javascript:alert(1)",
+  "W".repeat(128),
+];
 
 const opened = await openBrowser();
 afterAll(() => opened?.close());
@@ -30,12 +48,15 @@ describe.runIf(opened !== undefined)("Usage in Chromium", { timeout: 60_000 }, (
     await page.getByRole("button", { name: "Remove the filter Caller tester" }).waitFor();
     await page.getByLabel("Result").selectOption("failed");
     await page.getByText("No request matches these filters.").waitFor();
-    await page.getByLabel("Result").selectOption("succeeded");
+    await page.getByRole("button", { name: "Remove the filter Result Failed" }).waitFor();
+    await page.getByLabel("Result", { exact: true }).selectOption("succeeded");
     await page.locator("tbody a.mono").click();
 
     const panel = page.getByRole("complementary");
     await panel.getByText("1 × 0.03 × 1 = 0.03").waitFor();
     await panel.getByText("0.03 was held").waitFor();
+    await panel.getByText("1 image was made").waitFor();
+    await panel.getByText("0.03 was charged; the hold of 0.03 ended").waitFor();
     await panel.getByText("Attempt 1: channel ark, key 1").waitFor();
     const id = records[0]?.id ?? "";
     expect(new URL(page.url()).searchParams.get("request")).toBe(id);
@@ -86,7 +107,153 @@ describe.runIf(opened !== undefined)("Usage in Chromium", { timeout: 60_000 }, (
     await page.keyboard.press("ArrowRight");
 
     expect(await chart.getAttribute("aria-valuenow")).toBe("1");
-    expect(await page.locator(".chart-value").textContent()).toBe(await chart.getAttribute("aria-valuetext"));
+    expect(await page.locator(".chart-value").textContent()).toContain(
+      (await chart.getAttribute("aria-valuetext")) ?? "",
+    );
+    expect(complaints).toEqual([]);
+  });
+
+  it("selects an hour in the chart, by pointer and by keyboard, and goes back", async () => {
+    const now = Date.now();
+    const { page, complaints } = await open({
+      path: "/usage?period=24h",
+      gateway: { ledger: await fillLedger(now) },
+    });
+    const chart = page.getByRole("slider");
+    const requests = page.locator("tbody a.mono");
+    await expect.poll(() => requests.count()).toBe(8);
+
+    for (const measure of ["Images", "Requests", "Failures", "Time"]) {
+      await page.getByRole("button", { name: measure, exact: true }).click();
+      await page.getByRole("slider", { name: measure }).waitFor();
+    }
+    expect(new URL(page.url()).searchParams.get("chart")).toBe("time");
+    await chart.focus();
+    await page.keyboard.press("End");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => requests.count()).toBe(1);
+    await page.locator(".figure", { hasText: "0.03" }).waitFor();
+    await page.getByRole("heading", { name: "Requests 1" }).waitFor();
+    const shared = page.url();
+    await page.goBack();
+    await expect.poll(() => requests.count()).toBe(8);
+    const frame = await chart.boundingBox();
+    if (frame === null) throw new Error("There is no chart.");
+    await page.mouse.click(frame.x + frame.width - 8, frame.y + 80);
+    await expect.poll(() => requests.count()).toBe(1);
+    await page.getByRole("button", { name: /^Remove the filter Time/ }).click();
+    await expect.poll(() => requests.count()).toBe(8);
+    await page.goto(shared);
+    await expect.poll(() => requests.count()).toBe(1);
+
+    expect(await page.locator("rect.selected").count()).toBeGreaterThan(0);
+    expect(complaints).toEqual([]);
+  });
+
+  it("selects requests without an end user, and those with one result, everywhere on the page", async () => {
+    const { page, complaints } = await open({
+      path: "/usage?by=endUser",
+      gateway: { ledger: await fillUnusualLedger(Date.now()) },
+    });
+
+    await page.getByRole("link", { name: "no end user" }).click();
+    await page.getByRole("button", { name: "Remove the filter End user no end user" }).waitFor();
+    await expect.poll(() => page.locator("tbody a.mono").count()).toBe(2);
+    await page.getByLabel("Result").selectOption("unresolved");
+    await page.locator(".figure", { hasText: "0.64" }).waitFor();
+    await expect.poll(() => page.locator("tbody a.mono").count()).toBe(1);
+    await page.getByRole("button", { name: "Tag", exact: true }).click();
+    await page.getByLabel("Name of the tag").fill("team");
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "without team" }).click();
+    await page.getByRole("button", { name: "Remove the filter team without team" }).waitFor();
+    await page.locator(".figure", { hasText: "0.64" }).waitFor();
+
+    expect(new URL(page.url()).searchParams.get("tag")).toBe("team=");
+    expect(complaints).toEqual([]);
+  });
+
+  it("shows other days, and says which dates cannot be shown", async () => {
+    const { page, complaints } = await open({
+      path: "/usage",
+      gateway: { ledger: await fillLedger(Date.now()) },
+    });
+
+    await page.getByRole("button", { name: "Yesterday" }).click();
+    await expect.poll(() => page.locator("tbody a.mono").count()).toBe(8);
+    await page.getByRole("button", { name: "Dates" }).click();
+    const from = page.getByLabel("From");
+    const day = await from.inputValue();
+    await from.fill("2031-01-01");
+    await page.getByText("The last date is before the first").waitFor();
+    await from.fill(new Date(Date.parse(day) - 86_400_000).toISOString().slice(0, 10));
+    await page.getByRole("button", { name: "Show" }).click();
+    await expect.poll(() => page.locator("tbody a.mono").count()).toBe(16);
+
+    expect(new URL(page.url()).searchParams.get("to")).toBe(day);
+    expect(complaints).toEqual([]);
+  });
+
+  it("explains a charge to be copied, also of a request whose outcome is not known, and of a task", async () => {
+    const { page, origin, complaints } = await open({
+      path: `/usage?request=${LOST_ID}`,
+      gateway: { ledger: await fillUnusualLedger(Date.now()) },
+      context: { permissions: ["clipboard-read", "clipboard-write"] },
+    });
+    const panel = page.getByRole("complementary");
+    const copied = (): Promise<string> => page.evaluate("navigator.clipboard.readText()");
+
+    await panel.getByText("0.64, the whole hold, was charged").waitFor();
+    await panel.getByRole("button", { name: "Copy the explanation" }).click();
+    await expect.poll(copied).toMatch(/Request id: req-lost\n(.*\n)+Charge: 0\.64\n0\.64, the whole hold/);
+    await panel.getByRole("button", { name: "Close" }).click();
+    await page.getByRole("searchbox").fill(TASK_ID);
+    await page.keyboard.press("Enter");
+    await panel.getByText("Waited 12s in the queue").waitFor();
+    await panel.getByText("Call 2 to the provider").waitFor();
+    await panel.getByText("The response took 4s to arrive").waitFor();
+    await panel.getByRole("button", { name: "Copy the link" }).click();
+    await expect.poll(copied).toBe(`${origin}/studio/usage?request=${TASK_ID}`);
+
+    expect(complaints).toEqual([]);
+  });
+
+  it.each([1280, 360])("renders no string as markup, and stays %i pixels wide", async (width) => {
+    const { page, complaints } = await open({
+      path: "/usage?period=24h",
+      gateway: { ledger: await fillHostileLedger(Date.now(), HOSTILE) },
+      context: { viewport: { width, height: 800 } },
+    });
+    const check = async (): Promise<void> => {
+      expect(await page.evaluate("document.querySelectorAll('main img, main script').length")).toBe(0);
+      expect(await page.title()).toContain("Usage");
+      expect(await measureOverflow(page)).toBe(0);
+    };
+    const lines = page.locator(".section").first().locator("tbody a");
+
+    for (const by of ["Model", "Channel", "End user", "Caller"]) {
+      await page.getByRole("button", { name: by, exact: true }).click();
+      await expect.poll(() => lines.count()).toBe(HOSTILE.length);
+      await check();
+    }
+    await page.getByRole("button", { name: "Tag", exact: true }).click();
+    await page.getByLabel("Name of the tag").fill("team");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => lines.count()).toBe(HOSTILE.length);
+    for (const line of [0, 5]) {
+      await lines.nth(line).click();
+      await page.getByRole("button", { name: /^Remove the filter team/ }).waitFor();
+      await expect.poll(() => page.locator("tbody a.mono").count()).toBe(1);
+      await page.locator("tbody a.mono").click();
+      await page.getByRole("complementary").getByText("The record").click();
+      await page.getByRole("complementary").locator("pre").waitFor();
+      await check();
+      await page.getByRole("button", { name: "Close" }).click();
+      await page.getByRole("button", { name: /^Remove the filter team/ }).click();
+      await expect.poll(() => lines.count()).toBe(HOSTILE.length);
+    }
+
+    expect(await findAxeProblems(page)).toEqual([]);
     expect(complaints).toEqual([]);
   });
 });

@@ -1,3 +1,4 @@
+import { GatewayError } from "../errors.js";
 import type { Ledger } from "./ledger.js";
 import type { GatewayUsage, HistoryLedger, UsageHistory } from "./usage-history.js";
 
@@ -5,7 +6,7 @@ import type { GatewayUsage, HistoryLedger, UsageHistory } from "./usage-history.
 export function createGatewayUsage(ledger: Ledger & Partial<HistoryLedger>): GatewayUsage {
   const history = (): UsageHistory => {
     if (ledger.history !== undefined) return ledger.history;
-    throw new TypeError("The ledger of this gateway keeps no totals.");
+    throw new GatewayError("no_totals", "The ledger of this gateway keeps no totals.");
   };
   return {
     balance: (caller) => ledger.balance(caller),

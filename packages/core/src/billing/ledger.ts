@@ -19,9 +19,11 @@ export type HoldResult = { readonly ok: true } | { readonly ok: false; readonly 
 export interface RecordFilter {
   readonly caller?: string | undefined;
   readonly model?: string | undefined;
+  /** `""`: unresolved and released records, whose channel is not known. */
   readonly channel?: string | undefined;
+  /** `""`: records without an end user. */
   readonly endUser?: string | undefined;
-  /** Records with this value of this tag. */
+  /** Records with this value of this tag. With the value `""`, also those without the tag. */
   readonly tag?: { readonly key: string; readonly value: string } | undefined;
   /** Records of requests that arrived at this time or later … */
   readonly from?: string | undefined;

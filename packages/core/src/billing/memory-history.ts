@@ -72,7 +72,7 @@ export function createMemoryHistory(records: KeptRecords): MemoryHistory {
     add: (record) => change(record, 1),
     takeBack: (record) => change(record, -1),
     history: createUsageHistory({
-      async sum({ source, spans, by, filter }) {
+      async sum({ source, spans, by, filter, outcomes }) {
         const sums = createSums(spans);
         if (source === "hours") {
           for (const { time, names, counts } of totals.values()) {
@@ -83,8 +83,10 @@ export function createMemoryHistory(records: KeptRecords): MemoryHistory {
           }
         } else {
           for (const record of records.all().filter(createRecordMatcher(filter))) {
+            const facts = readFacts(record);
+            if (outcomes?.includes(facts.outcome) === false) continue;
             const sum = sums.find(Date.parse(record.time), by === undefined ? "" : keyOf(record, by));
-            if (sum !== undefined) countRecord(sum, record, readFacts(record));
+            if (sum !== undefined) countRecord(sum, record, facts);
           }
         }
         return sums.all();

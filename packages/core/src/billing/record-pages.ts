@@ -20,12 +20,6 @@ const SORTS: readonly unknown[] = ["time", "charge", "duration"] satisfies reado
  */
 export function readPageQuery(query: RecordQuery): PageQuery {
   const { outcomes, sort = "time", order = "descending", limit = 50, cursor, ...filter } = query;
-  if (
-    outcomes !== undefined &&
-    !(Array.isArray(outcomes) && outcomes.every((one) => OUTCOMES.includes(one)))
-  ) {
-    throw new RangeError(`outcomes must be a list of ${OUTCOMES.join(", ")}`);
-  }
   if (!SORTS.includes(sort)) throw new RangeError(`sort must be time, charge or duration`);
   if (order !== "descending" && order !== "ascending")
     throw new RangeError("order must be descending or ascending");
@@ -38,12 +32,27 @@ export function readPageQuery(query: RecordQuery): PageQuery {
   }
   return {
     filter,
-    outcomes: outcomes && [...new Set(outcomes)],
+    outcomes: readOutcomes(outcomes),
     sort,
     isDescending: order === "descending",
     limit,
     after: cursor === undefined ? undefined : readCursor(cursor, sort),
   };
+}
+
+/**
+ * Reads a selection of outcomes, each of them once.
+ *
+ * @throws RangeError if it is not a list of outcomes
+ */
+export function readOutcomes(
+  outcomes: readonly UsageOutcome[] | undefined,
+): readonly UsageOutcome[] | undefined {
+  if (outcomes === undefined) return undefined;
+  if (!(Array.isArray(outcomes) && outcomes.every((one) => OUTCOMES.includes(one)))) {
+    throw new RangeError(`outcomes must be a list of ${OUTCOMES.join(", ")}`);
+  }
+  return [...new Set(outcomes)];
 }
 
 /** Makes a page of the records that were found: one more than its limit, if there are more. */

@@ -42,8 +42,8 @@ export function createRecordMatcher(filter: RecordFilter): (record: UsageRecord)
       (caller === undefined || record.caller === caller) &&
       (model === undefined || record.model === model) &&
       (channel === undefined || channelOf(record) === channel) &&
-      (endUser === undefined || record.endUser === endUser) &&
-      (tag === undefined || readTag(record, tag.key) === tag.value) &&
+      (endUser === undefined || (record.endUser ?? "") === endUser) &&
+      (tag === undefined || (readTag(record, tag.key) ?? "") === tag.value) &&
       time >= from &&
       time < to
     );

@@ -51,6 +51,8 @@ export interface SeriesQuery extends RecordFilter {
   readonly bucket?: "hour" | "day" | "week" | "month" | undefined;
   /** The IANA name of the time zone of days, weeks and months. Default `"UTC"`. */
   readonly timeZone?: string | undefined;
+  /** Requests with one of these outcomes. Default: all. */
+  readonly outcomes?: readonly UsageOutcome[] | undefined;
   /** Default: one line for all requests. */
   readonly by?: SeriesKey | undefined;
   /** The largest number of lines, from 1 to 1,000. Default 50. */
@@ -107,13 +109,13 @@ export interface RecordPage {
 export interface UsageHistory {
   /**
    * Usage over time, in buckets. Whole hours are read from totals, which the ledger writes with each settlement and keeps for
-   * good. The parts of hours at the edges of a bucket, and series by `endUser` or tag, are read from the records. So such a
-   * part lacks the records that were pruned.
+   * good. The parts of hours at the edges of a bucket, and series by `endUser`, tag or outcome, are read from the records. So
+   * such a part lacks the records that were pruned.
    *
    * For the change over the previous period, call it twice.
    *
    * @throws RangeError for a field that cannot be used, for more than 1,000 buckets, and for a period of more than 92 days
-   * that is read from records. TypeError if the ledger keeps no totals.
+   * that is read from records. `gateway.usage`: `GatewayError` `no_totals` if the ledger keeps no totals.
    * @example
    * ```ts
    * import type { Gateway } from "@calotype/core";
@@ -137,14 +139,15 @@ export interface UsageHistory {
   /**
    * A page of records, the newest first. A record that is stored while pages are read is on at most one of them.
    *
-   * @throws RangeError for a field that cannot be used. TypeError if the ledger keeps no totals.
+   * @throws RangeError for a field that cannot be used. `gateway.usage`: `GatewayError` `no_totals` if the ledger keeps
+   * no totals.
    */
   page(query?: RecordQuery): Promise<RecordPage>;
   /**
    * The record of a request: its attempts, its charge and how that was computed. `undefined` if the request is not known, is
    * still in progress, reached no provider, or was pruned.
    *
-   * @throws TypeError if the ledger keeps no totals
+   * @throws GatewayError `no_totals`, by `gateway.usage`, if the ledger keeps no totals
    */
   find(id: string): Promise<UsageRecord | undefined>;
 }
@@ -168,6 +171,8 @@ export interface SumQuery {
   readonly by: SeriesKey | undefined;
   /** Without a time. `endUser` and `tag` only with the source `records`. */
   readonly filter: RecordFilter;
+  /** Only with the source `records`. `undefined`: all. */
+  readonly outcomes: readonly UsageOutcome[] | undefined;
 }
 
 /** Counts and sums that can be added up further. Those of successes only are `durationMs` and `durations`. */
@@ -228,7 +233,7 @@ export interface HistoryStore {
 
 /**
  * A ledger that also keeps totals. The ledgers of `@calotype/sqlite` and of `@calotype/postgres` do, and the one in memory
- * except on Workers. With any other ledger, the methods of `gateway.usage` that read totals throw a `TypeError`.
+ * except on Workers. With any other ledger, the methods of `gateway.usage` that read totals throw a `GatewayError` `no_totals`.
  */
 export interface HistoryLedger extends Ledger {
   readonly history: UsageHistory;

@@ -1,8 +1,7 @@
 import { readDecimal, subtractDecimal } from "../util/decimal.js";
 import { toInstant } from "../util/instant.js";
-import type { RecordFilter } from "./ledger.js";
 import { findPeriod, isTimeZone } from "./periods.js";
-import { readPageQuery, toPage } from "./record-pages.js";
+import { readOutcomes, readPageQuery, toPage } from "./record-pages.js";
 import { compareStrings, readTagKey } from "./reports.js";
 import { type AddedCounts, addCounts, createCounts, type GrowingCounts, toSums } from "./usage-counts.js";
 import type {
@@ -45,7 +44,8 @@ export function createUsageHistory(store: HistoryStore): UsageHistory {
 }
 
 async function readSeries(store: HistoryStore, query: SeriesQuery): Promise<UsageSeries> {
-  const { by, limit = 50, from, to, bucket, timeZone = "UTC", ...filter } = query;
+  const { by, limit = 50, from, to, bucket, timeZone = "UTC", ...selected } = query;
+  const { outcomes: asked, ...filter } = selected;
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LINES) {
     throw new RangeError(`limit must be a whole number from 1 to ${MAX_LINES}, not ${limit}`);
   }
@@ -59,13 +59,14 @@ async function readSeries(store: HistoryStore, query: SeriesQuery): Promise<Usag
       `timeZone must be a time zone such as Europe/London, not ${JSON.stringify(timeZone)}`,
     );
   }
+  const outcomes = readOutcomes(asked);
   const period = { from: toInstant(from, "from"), to: toInstant(to, "to") };
   if (period.from >= period.to) throw new RangeError("from must be before to");
   const buckets = toBuckets(period, bucket, timeZone);
   const lines = createLines(buckets.length);
-  for (const part of toParts(buckets, needsRecords(by, filter))) {
+  for (const part of toParts(buckets, needsRecords(by, selected))) {
     const { source, spans } = part;
-    const sums = await store.sum({ source, spans, by, filter });
+    const sums = await store.sum({ source, spans, by, filter, outcomes });
     for (const summed of sums) lines.add(summed, part.buckets[summed.span] ?? 0);
   }
   return {
@@ -82,9 +83,12 @@ function isSeriesKey(by: SeriesKey): boolean {
 }
 
 /** Totals are kept by caller, model and channel only. */
-function needsRecords(by: SeriesKey | undefined, { endUser, tag }: RecordFilter): boolean {
+function needsRecords(
+  by: SeriesKey | undefined,
+  { endUser, tag, outcomes }: Pick<SeriesQuery, "endUser" | "tag" | "outcomes">,
+): boolean {
   const isKept = by === undefined || by === "caller" || by === "model" || by === "channel";
-  return !isKept || endUser !== undefined || tag !== undefined;
+  return !isKept || endUser !== undefined || tag !== undefined || outcomes !== undefined;
 }
 
 /** The buckets of a period. The first and the last are cut to it. */
@@ -144,7 +148,7 @@ function toParts(buckets: readonly TimeSpan[], areRecords: boolean): Part[] {
   const totalMs = records.spans.reduce((sum, { from, to }) => sum + to - from, 0);
   if (totalMs > MAX_RECORDS_MS) {
     throw new RangeError(
-      "a series by end user or tag is read from records, so its period has at most 92 days",
+      "a series by end user, tag or outcome is read from records, so its period has at most 92 days",
     );
   }
   return [hours, records].filter(({ spans }) => spans.length > 0);

@@ -26,6 +26,7 @@ function object(properties: JsonSchema, required: readonly string[], description
 const UNSENT: ReadonlySet<string> = new Set([
   "client_closed_request",
   "channel_not_found",
+  "no_totals",
   "caller_not_found",
   "caller_exists",
   "caller_revoked",

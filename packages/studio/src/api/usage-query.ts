@@ -15,6 +15,7 @@ export function readSeriesQuery(query: URLSearchParams): SeriesQuery {
     ...readFilter(query),
     from: readTime(query, "from"),
     to: readTime(query, "to"),
+    outcomes: readOutcomes(query),
     // The gateway checks both.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
     bucket: readText(query, "bucket") as SeriesQuery["bucket"],
@@ -26,21 +27,13 @@ export function readSeriesQuery(query: URLSearchParams): SeriesQuery {
 }
 
 /**
- * Reads the period that a series is compared with: `previousFrom` and `previousTo`. Default: as long as the period, and just
- * before it.
+ * Reads the period that a series is compared with: `previousFrom` and `previousTo`. `undefined`: there is none.
  *
  * @throws GatewayError that names the wrong field
  */
-export function readPrevious(
-  query: URLSearchParams,
-  { from, to }: Pick<SeriesQuery, "from" | "to">,
-): Pick<SeriesQuery, "from" | "to"> {
-  if (query.has("previousFrom") || query.has("previousTo")) {
-    return { from: readTime(query, "previousFrom"), to: readTime(query, "previousTo") };
-  }
-  const before = new Date(2 * Date.parse(from) - Date.parse(to));
-  if (Number.isNaN(before.getTime())) throw invalid("There is no such period before from.", "from");
-  return { from: before.toISOString(), to: from };
+export function readPrevious(query: URLSearchParams): Pick<SeriesQuery, "from" | "to"> | undefined {
+  if (!query.has("previousFrom") && !query.has("previousTo")) return undefined;
+  return { from: readTime(query, "previousFrom"), to: readTime(query, "previousTo") };
 }
 
 /**
@@ -57,9 +50,8 @@ export function readRecordQuery(query: URLSearchParams): RecordQuery {
     ...readFilter(query),
     from: query.has("from") ? readTime(query, "from") : undefined,
     to: query.has("to") ? readTime(query, "to") : undefined,
-    // The gateway checks the next three.
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
-    outcomes: readText(query, "outcomes")?.split(",") as RecordQuery["outcomes"],
+    outcomes: readOutcomes(query),
+    // The gateway checks both.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
     sort: sort as RecordQuery["sort"],
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
@@ -80,7 +72,13 @@ function readFilter(query: URLSearchParams): RecordFilter {
   };
 }
 
-/** Reads `team=red`. */
+/** Reads `refused,failed`. The gateway checks each of them. */
+function readOutcomes(query: URLSearchParams): SeriesQuery["outcomes"] {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
+  return readText(query, "outcomes")?.split(",") as SeriesQuery["outcomes"];
+}
+
+/** Reads `team=red`. `team=` selects requests without the tag. */
 function readTag(text: string): { readonly key: string; readonly value: string } {
   const at = text.indexOf("=");
   if (at < 1) throw invalid("tag must be a key and a value, such as team=red.", "tag");

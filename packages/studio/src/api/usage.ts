@@ -1,6 +1,6 @@
-import { GatewayError } from "@calotype/core";
+import { GatewayError, isGatewayError } from "@calotype/core";
 import type { GatewayResponse } from "@calotype/core/adapter";
-import { respond, respondWithError, respondWithJson } from "../respond.js";
+import { respond, respondWithJson } from "../respond.js";
 import type { UsageRecord, UsageReport } from "../wire.js";
 import { EXPORT_FORMATS, openExport } from "./export-records.js";
 import type { ApiRoute, StudioGateway } from "./route.js";
@@ -14,10 +14,13 @@ export const USAGE_ROUTES: readonly ApiRoute[] = [
     run: ({ gateway }, { query }) =>
       readHistory(async () => {
         const asked = readSeriesQuery(query);
-        const before = { ...asked, ...readPrevious(query, asked), by: undefined };
+        const previous = readPrevious(query);
         const series = await gateway.usage.series(asked);
-        const { buckets, total } = await gateway.usage.series(before);
-        const body: UsageReport = { series, previous: { buckets, total } };
+        let body: UsageReport = { series };
+        if (previous !== undefined) {
+          const { buckets, total } = await gateway.usage.series({ ...asked, ...previous, by: undefined });
+          body = { series, previous: { buckets, total } };
+        }
         return respondWithJson(body);
       }),
   },
@@ -62,10 +65,7 @@ export const USAGE_ROUTES: readonly ApiRoute[] = [
   },
 ];
 
-/**
- * Reads totals or pages. A field that cannot be used is a RangeError there, and a ledger that keeps no totals says so with a
- * TypeError.
- */
+/** Reads totals or pages. A field that cannot be used is a RangeError there. */
 async function readHistory(read: () => Promise<GatewayResponse>): Promise<GatewayResponse> {
   try {
     return await read();
@@ -73,7 +73,6 @@ async function readHistory(read: () => Promise<GatewayResponse>): Promise<Gatewa
     if (cause instanceof RangeError) {
       throw new GatewayError("invalid_request_error", cause.message, { cause });
     }
-    if (cause instanceof TypeError) return respondWithError(501, "no_totals", cause.message);
     throw cause;
   }
 }
@@ -90,8 +89,7 @@ export async function findRecord(
   try {
     return await usage.find(id);
   } catch (error) {
-    // Ledgers that keep no totals say so with a TypeError.
-    if (!(error instanceof TypeError)) throw error;
+    if (!(isGatewayError(error) && error.code === "no_totals")) throw error;
   }
   const at = near === null ? Date.now() : Date.parse(near);
   if (Number.isNaN(at)) {

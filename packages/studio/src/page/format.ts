@@ -12,9 +12,28 @@ export function formatTime(iso: string, language: string): string {
   );
 }
 
+/** A time of a list, in the person's time zone. The year only if it is not the present one. */
+export function formatShortTime(iso: string, language: string): string {
+  const time = new Date(iso);
+  const isThisYear = time.getFullYear() === new Date().getFullYear();
+  return new Intl.DateTimeFormat(language, {
+    ...(isThisYear ? {} : { year: "numeric" }),
+    month: "short",
+    day: "numeric",
+    hour: "numeric",
+    minute: "2-digit",
+    second: "2-digit",
+  }).format(time);
+}
+
 /** A whole number with separators. */
 export function formatCount(count: number, language: string): string {
   return new Intl.NumberFormat(language).format(count);
+}
+
+/** A number with at most one decimal, for a column whose header has the unit. */
+export function formatNumber(value: number, language: string): string {
+  return new Intl.NumberFormat(language, { maximumFractionDigits: 1 }).format(value);
 }
 
 /** A duration in seconds, with tenths below a minute. */

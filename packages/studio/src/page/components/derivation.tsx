@@ -1,5 +1,5 @@
 import type { ChargeDerivation } from "../../wire.js";
-import { useMessages } from "../messages/index.js";
+import { type Messages, useMessages } from "../messages/index.js";
 
 /** How a charge came about, line by line. */
 export function Derivation({ derivation }: { readonly derivation: ChargeDerivation }) {
@@ -18,6 +18,25 @@ export function Derivation({ derivation }: { readonly derivation: ChargeDerivati
       {"unpriced" in derivation && derivation.unpriced && <p>{text.unpriced}</p>}
     </div>
   );
+}
+
+/** The derivation as lines of plain text, to be copied. */
+export function writeDerivation(derivation: ChargeDerivation, { derivation: text }: Messages): string {
+  const lines =
+    "lines" in derivation
+      ? [
+          ...derivation.lines.map((line) => {
+            const name = text.what[line.what] ?? line.what;
+            if (line.what === "rounding") return `${name}: ${line.amount}`;
+            const quality = line.quality === undefined ? "" : ` · ${line.quality}`;
+            const unit = line.what.endsWith("tokens") ? ` ${text.perMillion}` : "";
+            return `${name}${quality}: ${line.count} × ${line.unit_price}${unit} = ${line.amount}`;
+          }),
+          `${text.sum} · ${text.ratio} ${derivation.group_ratio}: ${derivation.exact}`,
+        ]
+      : [toFormula(derivation)];
+  if (derivation.decimal_places !== undefined) lines.push(text.rounded(derivation.decimal_places));
+  return lines.join("\n");
 }
 
 type Itemized = Extract<ChargeDerivation, { lines: unknown }>;

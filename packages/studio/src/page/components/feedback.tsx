@@ -94,15 +94,7 @@ export function Status({
 /** Copies a text. Says so for a moment, also to screen readers. */
 export function CopyButton({ text, label }: { readonly text: string; readonly label?: string }) {
   const messages = useMessages();
-  const [isCopied, setCopied] = useState(false);
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  const copy = async (): Promise<void> => {
-    await writeClipboard(text);
-    setCopied(true);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => setCopied(false), 2_000);
-  };
+  const { isCopied, copy } = useCopy(text);
   return (
     <>
       <button
@@ -118,6 +110,42 @@ export function CopyButton({ text, label }: { readonly text: string; readonly la
       </span>
     </>
   );
+}
+
+/** A button that says what it copies. */
+export function CopyText({
+  text,
+  children,
+}: {
+  readonly text: string;
+  readonly children: ComponentChildren;
+}) {
+  const messages = useMessages();
+  const { isCopied, copy } = useCopy(text);
+  return (
+    <>
+      <button type="button" class="button" onClick={() => void copy()}>
+        {isCopied ? messages.copied : children}
+      </button>
+      <span class="hidden-text" role="status">
+        {isCopied ? messages.copied : ""}
+      </span>
+    </>
+  );
+}
+
+/** Copies a text, and tells for a moment that it did. */
+function useCopy(text: string) {
+  const [isCopied, setCopied] = useState(false);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const copy = async (): Promise<void> => {
+    await writeClipboard(text);
+    setCopied(true);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => setCopied(false), 2_000);
+  };
+  return { isCopied, copy };
 }
 
 /** The clipboard of browsers works on https and on this machine. Elsewhere a text field is copied from. */

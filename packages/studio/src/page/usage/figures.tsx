@@ -1,24 +1,34 @@
-import type { UsageReport, UsageSums } from "../../wire.js";
+import type { UsageSums } from "../../wire.js";
 import { formatCount, formatDuration } from "../format.js";
 import { type Messages, useMessages } from "../messages/index.js";
+import { countFailing } from "./measures.js";
+
+/** The sums of a time, and of the time with which it is compared. */
+export interface FigureSums {
+  readonly now: UsageSums;
+  readonly before: UsageSums | undefined;
+}
 
 /** The four figures of a period, each with its change over the period before. */
-export function Figures({ report }: { readonly report: UsageReport }) {
+export function Figures({ now, before }: FigureSums) {
   const messages = useMessages();
   const { usage: text, language } = messages;
-  const now = report.series.total.sums;
-  const before = report.previous.total.sums;
   return (
     <dl class="figures">
       <Figure
         name={text.spend}
         value={now.charge}
-        change={changeOf(Number(now.charge), Number(before.charge), before.charge, messages)}
+        change={changeOf(Number(now.charge), Number(before?.charge ?? 0), before?.charge, messages)}
       />
       <Figure
         name={text.images}
         value={formatCount(now.images, language)}
-        change={changeOf(now.images, before.images, formatCount(before.images, language), messages)}
+        change={changeOf(
+          now.images,
+          before?.images ?? 0,
+          before && formatCount(before.images, language),
+          messages,
+        )}
       />
       <Figure
         name={text.failureRate}
@@ -28,7 +38,12 @@ export function Figures({ report }: { readonly report: UsageReport }) {
       <Figure
         name={text.medianTime}
         value={showMedian(now, messages)}
-        change={changeOf(now.medianMs ?? 0, before.medianMs ?? 0, showMedian(before, messages), messages)}
+        change={changeOf(
+          now.medianMs ?? 0,
+          before?.medianMs ?? 0,
+          before && showMedian(before, messages),
+          messages,
+        )}
       />
     </dl>
   );
@@ -45,8 +60,15 @@ function Figure({ name, value, change }: Readonly<Record<"name" | "value" | "cha
 }
 
 /** The change in percent, with the value of before. Only this ratio is a number of JavaScript. */
-function changeOf(now: number, before: number, shown: string, { usage: text, language }: Messages): string {
+function changeOf(
+  now: number,
+  before: number,
+  shown: string | undefined,
+  { usage: text, language }: Messages,
+): string {
+  if (shown === undefined) return "";
   if (before === 0) return text.noneBefore;
+  if (now === 0) return text.before(shown);
   const percent = new Intl.NumberFormat(language, {
     style: "percent",
     maximumFractionDigits: 0,
@@ -56,8 +78,9 @@ function changeOf(now: number, before: number, shown: string, { usage: text, lan
 }
 
 /** A change of a rate is the difference of two percentages. */
-function changeOfRate(now: UsageSums, before: UsageSums, messages: Messages): string {
+function changeOfRate(now: UsageSums, before: UsageSums | undefined, messages: Messages): string {
   const { usage: text, language } = messages;
+  if (before === undefined) return "";
   if (before.requests === 0) return text.noneBefore;
   if (now.requests === 0) return text.before(showRate(before, messages));
   const points = new Intl.NumberFormat(language, {
@@ -68,15 +91,15 @@ function changeOfRate(now: UsageSums, before: UsageSums, messages: Messages): st
 }
 
 /** The part of the requests that were refused or failed. */
-export function showRate(sums: UsageSums, { language }: Messages): string {
+function showRate(sums: UsageSums, { language }: Messages): string {
   if (sums.requests === 0) return "–";
   return new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 1 }).format(rateOf(sums));
 }
 
-function rateOf({ requests, refused, failed }: UsageSums): number {
-  return (refused + failed) / requests;
+export function rateOf(sums: UsageSums): number {
+  return countFailing(sums) / sums.requests;
 }
 
-export function showMedian({ medianMs }: UsageSums, messages: Messages): string {
+function showMedian({ medianMs }: UsageSums, messages: Messages): string {
   return medianMs === undefined ? "–" : formatDuration(medianMs, messages.language);
 }

@@ -1,22 +1,36 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { UsageLine, UsageReport, UsageSums } from "../../wire.js";
+import { Failure, Loading, StaleNote } from "../components/feedback.js";
 import { TextField } from "../components/field.js";
-import { formatCount } from "../format.js";
-import { useMessages } from "../messages/index.js";
+import { formatCount, formatNumber } from "../format.js";
+import { type Messages, useMessages } from "../messages/index.js";
 import { followLink } from "../router.js";
-import { showMedian, showRate } from "./figures.js";
-import { addressOfSelection, DIMENSIONS, goTo, type Selection, withFilter } from "./selection.js";
+import type { Loaded } from "../use-data.js";
+import { rateOf } from "./figures.js";
+import {
+  addressOfSelection,
+  DIMENSIONS,
+  type Dimension,
+  goTo,
+  type Selection,
+  withFilter,
+} from "./selection.js";
 
 /** The usage of each caller, model, channel, end user or value of a tag. Selecting a line filters the view. */
 export function LinesTable({
   selection,
-  report,
+  lines: { data, error, reload },
 }: {
   readonly selection: Selection;
-  readonly report: UsageReport | undefined;
+  readonly lines: Loaded<UsageReport>;
 }) {
   const { usage: text } = useMessages();
   const { by, tagKey } = selection;
+  // The lines stay until those of another period or filter have come, so that the page does not jump.
+  const latest = useRef<{ readonly by: string; readonly data: UsageReport }>(undefined);
+  const key = `${by} ${tagKey}`;
+  if (data !== undefined) latest.current = { by: key, data };
+  const shown = error === undefined && latest.current?.by === key ? latest.current.data : data;
   return (
     <section class="section">
       <div class="segments" role="group" aria-label={text.by}>
@@ -34,8 +48,15 @@ export function LinesTable({
       {by === "tag" && (
         <TagForm key={tagKey} tagKey={tagKey} onShow={(key) => goTo({ ...selection, tagKey: key })} />
       )}
-      {report !== undefined && (by !== "tag" || tagKey !== "") && (
-        <Table selection={selection} report={report} />
+      {(by !== "tag" || tagKey !== "") && (
+        <>
+          {shown === undefined && error === undefined && <Loading />}
+          {data === undefined && error !== undefined && <Failure error={error} onRetry={reload} />}
+          {data !== undefined && <StaleNote error={error} />}
+          {shown !== undefined && shown.series.lines.length > 0 && (
+            <Table selection={selection} report={shown} />
+          )}
+        </>
       )}
     </section>
   );
@@ -75,8 +96,9 @@ function Table({ selection, report }: { readonly selection: Selection; readonly 
             <th class="number">{text.spend}</th>
             <th class="number">{text.images}</th>
             <th class="number">{text.requests}</th>
-            <th class="number">{text.failureRate}</th>
-            <th class="number">{text.medianTime}</th>
+            <th class="number">{text.failureRate}, %</th>
+            <th class="number">{text.medianTime}, s</th>
+            <th class="number">{text.p95Time}, s</th>
           </tr>
         </thead>
         <tbody>
@@ -102,24 +124,21 @@ function Line({
   readonly line: UsageLine;
   readonly selection: Selection;
 }) {
-  const { usage: text } = useMessages();
+  const messages = useMessages();
   const { by, tagKey, filters } = selection;
   const value = by === "tag" ? `${tagKey}=${key}` : key;
   const isChosen = filters[by] === value;
   return (
     <tr class={isChosen ? "chosen" : undefined}>
       <td class="wrap">
-        {key === "" ? (
-          <span class="soft">{text.unnamed}</span>
-        ) : (
-          <a
-            href={addressOfSelection(withFilter(selection, by, isChosen ? undefined : value))}
-            onClick={followLink}
-            aria-current={isChosen ? "true" : undefined}
-          >
-            {key}
-          </a>
-        )}
+        <a
+          class={key === "" ? "unnamed" : undefined}
+          href={addressOfSelection(withFilter(selection, by, isChosen ? undefined : value))}
+          onClick={followLink}
+          aria-current={isChosen ? "true" : undefined}
+        >
+          <bdi>{nameOf(by, value, messages)}</bdi>
+        </a>
       </td>
       <SumCells sums={sums} />
     </tr>
@@ -133,8 +152,22 @@ function SumCells({ sums }: { readonly sums: UsageSums }) {
       <td class="number">{sums.charge}</td>
       <td class="number">{formatCount(sums.images, messages.language)}</td>
       <td class="number">{formatCount(sums.requests, messages.language)}</td>
-      <td class="number">{showRate(sums, messages)}</td>
-      <td class="number">{showMedian(sums, messages)}</td>
+      <td class="number">
+        {sums.requests === 0 ? "–" : formatNumber(rateOf(sums) * 100, messages.language)}
+      </td>
+      <td class="number">{showSeconds(sums.medianMs, messages)}</td>
+      <td class="number">{showSeconds(sums.p95Ms, messages)}</td>
     </>
   );
+}
+
+function showSeconds(milliseconds: number | undefined, { language }: Messages): string {
+  return milliseconds === undefined ? "–" : formatNumber(milliseconds / 1000, language);
+}
+
+/** The value of a filter in words. Requests without a channel, an end user or a tag have an empty one. */
+export function nameOf(by: Dimension, value: string, { usage: text }: Messages): string {
+  if (by !== "tag") return value === "" ? text.unnamed[by] : value;
+  const key = value.slice(0, value.indexOf("="));
+  return value === `${key}=` ? text.withoutTag(key) : value.slice(key.length + 1);
 }

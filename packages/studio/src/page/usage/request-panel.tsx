@@ -1,12 +1,15 @@
+import { type ComponentChildren, Fragment } from "preact";
 import type { UsageRecord } from "../../wire.js";
 import { call } from "../api.js";
-import { Derivation } from "../components/derivation.js";
-import { Code, CopyButton, ErrorText, Loading } from "../components/feedback.js";
+import { Derivation, writeDerivation } from "../components/derivation.js";
+import { Code, CopyButton, CopyText, ErrorText, Loading } from "../components/feedback.js";
 import { Panel } from "../components/panel.js";
-import { formatDuration, formatTime, shorten } from "../format.js";
+import { formatTime, shorten } from "../format.js";
 import { type Messages, useMessages } from "../messages/index.js";
+import { addressOf } from "../router.js";
 import { useData } from "../use-data.js";
 import { OutcomeOf } from "./outcome.js";
+import { Timeline } from "./timeline.js";
 
 /** A request beside the list: what happened to it, how its charge was computed, and its record. */
 export function RequestPanel({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
@@ -30,51 +33,32 @@ export function RequestPanel({ id, onClose }: { readonly id: string; readonly on
 }
 
 function Details({ record }: { readonly record: UsageRecord }) {
-  const { usage: text } = useMessages();
-  const { caller, model, endUser, tags = {} } = record;
+  const messages = useMessages();
+  const { usage: text } = messages;
   const derivation = record.state === "settled" ? record.derivation : undefined;
   return (
     <>
-      <dl class="facts">
-        <dt>{text.result}</dt>
-        <dd>
-          <OutcomeOf record={record} />
-        </dd>
-        <dt>{text.charge}</dt>
-        <dd>{record.charge ?? "–"}</dd>
-        <dt>{text.images}</dt>
-        <dd>{record.images}</dd>
-        <dt>{text.dimensions.caller}</dt>
-        <dd>{caller}</dd>
-        <dt>{text.dimensions.model}</dt>
-        <dd>{model}</dd>
-        {endUser !== undefined && (
-          <>
-            <dt>{text.dimensions.endUser}</dt>
-            <dd>{endUser}</dd>
-          </>
+      <Facts record={record} />
+      <section class="section">
+        <h3>{text.howCharged}</h3>
+        {derivation === undefined ? (
+          <p>{explainCharge(record, messages)}</p>
+        ) : (
+          <Derivation derivation={derivation} />
         )}
-        {Object.keys(tags).length > 0 && (
-          <>
-            <dt>{text.dimensions.tag}</dt>
-            <dd>
-              {Object.entries(tags)
-                .map(([key, value]) => `${key}=${value}`)
-                .join(", ")}
-            </dd>
-          </>
-        )}
-      </dl>
+        {record.state === "settled" && record.unpriced === true && <p>{text.unpriced}</p>}
+        {record.state === "settled" && record.reportedUsage !== undefined && <p>{text.cutReport}</p>}
+        <p class="actions">
+          <CopyText text={writeExplanation(record, messages)}>{text.copyExplanation}</CopyText>
+          <CopyText text={new URL(addressOf("usage", { request: record.id }), location.href).href}>
+            {text.copyLink}
+          </CopyText>
+        </p>
+      </section>
       <section class="section">
         <h3>{text.history}</h3>
         <Timeline record={record} />
       </section>
-      {derivation !== undefined && (
-        <section class="section">
-          <h3>{text.howCharged}</h3>
-          <Derivation derivation={derivation} />
-        </section>
-      )}
       <details>
         <summary>{text.raw}</summary>
         <Code code={JSON.stringify(record, null, 2)} label={text.raw} />
@@ -83,93 +67,65 @@ function Details({ record }: { readonly record: UsageRecord }) {
   );
 }
 
-/** One thing that happened. */
-interface Step {
-  readonly title: string;
-  readonly time?: number | undefined;
-  readonly lines: readonly string[];
-}
-
-function Timeline({ record }: { readonly record: UsageRecord }) {
-  const messages = useMessages();
+function Facts({ record }: { readonly record: UsageRecord }) {
+  const { usage: text } = useMessages();
+  const { caller, model, endUser, tags = {}, task } = record;
+  const upstreamId = record.state === "settled" ? record.upstreamRequestId : undefined;
+  const facts: readonly (readonly [name: string, value: ComponentChildren])[] = [
+    [text.result, <OutcomeOf key="result" record={record} />],
+    [text.charge, record.charge ?? "–"],
+    [text.images, record.images],
+    [text.dimensions.caller, <bdi key="caller">{caller}</bdi>],
+    [text.dimensions.model, <bdi key="model">{model}</bdi>],
+    ...(endUser === undefined ? [] : [[text.dimensions.endUser, <bdi key="user">{endUser}</bdi>] as const]),
+    ...Object.entries(tags).map(
+      ([key, value]) =>
+        [
+          text.dimensions.tag,
+          <bdi key={key}>
+            {key}={value}
+          </bdi>,
+        ] as const,
+    ),
+    ...(task === undefined ? [] : [[text.task, <bdi key="task">{task}</bdi>] as const]),
+    ...(upstreamId === undefined ? [] : [[text.upstreamId, <bdi key="upstream">{upstreamId}</bdi>] as const]),
+  ];
   return (
-    <ol class="timeline">
-      {toSteps(record, messages).map(({ title, time, lines }, index) => (
-        // The steps of a record never change their order.
+    <dl class="facts">
+      {facts.map(([name, value], index) => (
+        // The facts of a record never change their order.
         // oxlint-disable-next-line react/no-array-index-key -- see above
-        <li key={index}>
-          <p>
-            {title}
-            {time !== undefined && (
-              <span class="small soft"> {formatTime(new Date(time).toISOString(), messages.language)}</span>
-            )}
-          </p>
-          {lines.map((line) => (
-            <p key={line} class="small soft wrap">
-              {line}
-            </p>
-          ))}
-        </li>
+        <Fragment key={index}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </Fragment>
       ))}
-    </ol>
+    </dl>
   );
 }
 
-function toSteps(record: UsageRecord, messages: Messages): readonly Step[] {
-  const { usage: text } = messages;
-  const { held } = record;
-  const arrivedAt = Date.parse(record.time);
-  const arrival: Step = {
-    title: text.arrived,
-    time: arrivedAt,
-    lines: typeof held === "string" ? [text.held(held)] : [],
-  };
-  if (record.state !== "settled") {
-    const lines = record.charge === null ? [] : [text.charged(record.charge)];
-    return [arrival, { title: text[record.state], lines }];
+/** A charge without a derivation, in words. */
+function explainCharge(record: UsageRecord, { usage: text }: Messages): string {
+  if (record.charge === null) return text.notCharged;
+  if (record.state === "released") return text.released;
+  if (record.state === "unresolved") {
+    return isZero(record.charge) ? text.lostReleased : text.lostCharged(record.charge);
   }
-  const { durationMs, status, errorCode, charge } = record;
-  const end: Step = {
-    title: text.settled,
-    time: arrivedAt + durationMs,
-    lines: [
-      [String(status), errorCode].filter((part) => part !== undefined).join(" · "),
-      charge === null ? text.notCharged : text.charged(charge),
-    ],
-  };
-  return [arrival, ...toAttempts(record.attempts ?? [], arrivedAt, messages), end];
+  return isZero(record.charge) ? text.nothingMade : text.charged(record.charge);
 }
 
-type Attempt = NonNullable<Extract<UsageRecord, { state: "settled" }>["attempts"]>[number];
-
-/** A wait that is shorter is not worth a line. */
-const SHOWN_WAIT_MS = 50;
-
-function toAttempts(
-  attempts: readonly Attempt[],
-  arrivedAt: number,
-  { usage: text, language }: Messages,
-): readonly Step[] {
-  let endedAt = arrivedAt;
-  return attempts.map((attempt, index) => {
-    const { channel, key, status, code, beganAt, durationMs, cooldownUntil } = attempt;
-    const waitedMs = (beganAt ?? 0) - endedAt;
-    endedAt = (beganAt ?? endedAt) + durationMs;
-    const time = formatDuration(durationMs, language);
-    const result =
-      code === undefined
-        ? text.attemptOk(String(status ?? "–"), time)
-        : text.attemptFailed([code, status].filter((part) => part !== undefined).join(" · "), time);
-    return {
-      title: text.attempt(index + 1, channel, key + 1),
-      time: beganAt,
-      lines: [
-        ...(waitedMs >= SHOWN_WAIT_MS ? [text.waited(formatDuration(waitedMs, language))] : []),
-        result,
-        ...(cooldownUntil === undefined
-          ? []
-          : [text.cooldown(formatTime(new Date(cooldownUntil).toISOString(), language))]),
-      ],
-    };
-  });
+/** What a person sends to a customer who asks about a charge. */
+function writeExplanation(record: UsageRecord, messages: Messages): string {
+  const { usage: text, language } = messages;
+  const derivation = record.state === "settled" ? record.derivation : undefined;
+  return [
+    `${text.requestId}: ${record.id}`,
+    `${text.time}: ${formatTime(record.time, language)}`,
+    `${text.dimensions.model}: ${record.model}`,
+    `${text.images}: ${record.images}`,
+    `${text.charge}: ${record.charge ?? "–"}`,
+    derivation === undefined ? explainCharge(record, messages) : writeDerivation(derivation, messages),
+  ].join("\n");
 }
+
+const isZero = (charge: string): boolean => !/[1-9]/.test(charge);

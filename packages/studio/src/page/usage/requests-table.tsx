@@ -3,7 +3,7 @@ import type { RecordPage, UsageRecord } from "../../wire.js";
 import { type ApiError, BASE, call } from "../api.js";
 import { ActionFailure, Failure, Loading } from "../components/feedback.js";
 import { ChoiceField } from "../components/field.js";
-import { formatDuration, formatTime, shorten } from "../format.js";
+import { formatCount, formatNumber, formatShortTime, shorten } from "../format.js";
 import { useMessages } from "../messages/index.js";
 import { followLink } from "../router.js";
 import { toApiError, useData } from "../use-data.js";
@@ -14,14 +14,19 @@ import { addressOfSelection, goTo, type Selection, SORTS, withFilter } from "./s
 export function RequestsTable({
   selection,
   search,
+  count,
 }: {
   readonly selection: Selection;
   readonly search: string;
+  /** How many requests there are, if it is known. */
+  readonly count: number | undefined;
 }) {
-  const { usage: text } = useMessages();
+  const { usage: text, language } = useMessages();
   return (
     <section class="section">
-      <h2>{text.requests}</h2>
+      <h2>
+        {text.requests} {count !== undefined && <span class="soft">{formatCount(count, language)}</span>}
+      </h2>
       <div class="row narrow">
         <ChoiceField
           label={text.result}
@@ -108,15 +113,17 @@ function Table({
             <th>{text.dimensions.model}</th>
             <th>{text.dimensions.channel}</th>
             <th class="number">{text.images}</th>
-            <th class="number">{text.duration}</th>
+            <th class="number">{text.duration}, s</th>
             <th class="number">{text.charge}</th>
           </tr>
         </thead>
         <tbody>
           {records.map((record) => (
             <tr key={record.id} class={record.id === selection.request ? "chosen" : undefined}>
-              <td class="small">{formatTime(record.time, language)}</td>
-              <td>
+              <td class="small fixed" title={record.time}>
+                {formatShortTime(record.time, language)}
+              </td>
+              <td class="fixed">
                 <a
                   class="mono"
                   title={record.id}
@@ -129,12 +136,18 @@ function Table({
               <td>
                 <OutcomeOf record={record} />
               </td>
-              <td class="wrap">{record.caller}</td>
-              <td class="wrap">{record.model}</td>
-              <td class="wrap">{record.state === "settled" ? record.channel : ""}</td>
+              <td class="wrap">
+                <bdi>{record.caller}</bdi>
+              </td>
+              <td class="wrap">
+                <bdi>{record.model}</bdi>
+              </td>
+              <td class="wrap">
+                <bdi>{record.state === "settled" ? record.channel : ""}</bdi>
+              </td>
               <td class="number">{record.images}</td>
               <td class="number">
-                {record.state === "settled" ? formatDuration(record.durationMs, language) : ""}
+                {record.state === "settled" ? formatNumber(record.durationMs / 1000, language) : ""}
               </td>
               <td class="number">{record.charge ?? "–"}</td>
             </tr>

@@ -4,10 +4,12 @@ import { call } from "../api.js";
 import { Code, Failure, Loading, StaleNote } from "../components/feedback.js";
 import { useMessages } from "../messages/index.js";
 import { addressOf, followLink } from "../router.js";
+import { writeSpan } from "../usage/bucket-text.js";
 import { Chart } from "../usage/chart.js";
-import { Figures } from "../usage/figures.js";
-import { LinesTable } from "../usage/lines-table.js";
-import { PERIODS, type Period, toPeriod } from "../usage/period.js";
+import { type FigureSums, Figures } from "../usage/figures.js";
+import { LinesTable, nameOf } from "../usage/lines-table.js";
+import { type Period, toPeriod } from "../usage/period.js";
+import { PeriodPicker } from "../usage/period-picker.js";
 import { RequestPanel } from "../usage/request-panel.js";
 import { RequestsTable } from "../usage/requests-table.js";
 import { FILTERS, goTo, readSelection, type Selection, withFilter } from "../usage/selection.js";
@@ -27,41 +29,32 @@ export function UsageView({
   const text = messages.usage;
   const selection = readSelection(query);
   const [now, setNow] = useState(Date.now);
-  const period = toPeriod(selection.period, now);
-  const reportSearch = toReportSearch(selection, period);
-  const { data, error, reload } = useData(`${reportSearch} ${now}`, () =>
-    call<UsageReport>(`usage?${reportSearch}`),
-  );
+  const period = toPeriod(selection.period, now, selection.dates);
+  const chartSearch = toChartSearch(selection, period);
+  const chart = useData(`${chartSearch} ${now}`, () => call<UsageReport>(`usage?${chartSearch}`));
+  const linesSearch = toLinesSearch(selection, period);
+  const lines = useData(`${linesSearch} ${now}`, () => call<UsageReport>(`usage?${linesSearch}`));
   // The figures and the chart stay until those of another selection have come, so that the page does not jump.
   const latest = useRef<UsageReport | undefined>(undefined);
-  if (data !== undefined) latest.current = data;
-  const shown = error === undefined ? latest.current : data;
+  if (chart.data !== undefined) latest.current = chart.data;
+  const shown = chart.error === undefined ? latest.current : chart.data;
   const isEmpty =
-    data?.series.total.sums.requests === 0 && FILTERS.every((name) => selection.filters[name] === undefined);
+    chart.data?.series.total.sums.requests === 0 &&
+    FILTERS.every((name) => selection.filters[name] === undefined);
+  const sums = shown && toFigures(shown, lines.data, selection);
   return (
     <>
       <div class="view-head">
         <h1>{messages.views.usage}</h1>
         <FindForm onFind={(request) => goTo({ ...selection, request })} />
-        <div class="segments" role="group" aria-label={text.period}>
-          {PERIODS.map((name) => (
-            <button
-              key={name}
-              type="button"
-              aria-pressed={selection.period === name ? "true" : "false"}
-              onClick={() => goTo({ ...selection, period: name })}
-            >
-              {text.periods[name]}
-            </button>
-          ))}
-        </div>
+        <PeriodPicker selection={selection} period={period} />
         <button type="button" class="button" onClick={() => setNow(Date.now())}>
           {text.refresh}
         </button>
       </div>
       <div class={selection.request === undefined ? "" : "with-panel"}>
         <div>
-          {error?.code === "no_totals" ? (
+          {chart.error?.code === "no_totals" ? (
             <div class="empty">
               <p>{text.noTotals}</p>
               <p class="soft">{text.noTotalsHint}</p>
@@ -69,24 +62,25 @@ export function UsageView({
             </div>
           ) : (
             <>
-              {shown === undefined && error === undefined && <Loading />}
-              {data === undefined && error !== undefined && <Failure error={error} onRetry={reload} />}
-              {data !== undefined && <StaleNote error={error} />}
+              {shown === undefined && chart.error === undefined && <Loading />}
+              {chart.data === undefined && chart.error !== undefined && (
+                <Failure error={chart.error} onRetry={chart.reload} />
+              )}
+              {chart.data !== undefined && <StaleNote error={chart.error} />}
               <Chips selection={selection} />
               {isEmpty ? (
                 <Empty session={session} />
               ) : (
-                shown !== undefined && (
-                  <>
-                    <Figures report={shown} />
-                    <Chart report={shown} />
-                  </>
-                )
-              )}
-              {!isEmpty && (
                 <>
-                  <LinesTable selection={selection} report={data} />
-                  <RequestsTable key={now} selection={selection} search={toRecordSearch(selection, period)} />
+                  {sums !== undefined && <Figures {...sums} />}
+                  {shown !== undefined && <Chart report={shown} selection={selection} />}
+                  <LinesTable selection={selection} lines={lines} />
+                  <RequestsTable
+                    key={now}
+                    selection={selection}
+                    search={toRecordSearch(selection, period)}
+                    count={sums?.now.requests}
+                  />
                 </>
               )}
             </>
@@ -104,14 +98,31 @@ export function UsageView({
   );
 }
 
-function toReportSearch({ by, tagKey, filters }: Selection, period: Period): string {
-  const { outcomes: _outcomes, ...others } = filters;
-  const lines = by !== "tag" ? { by } : tagKey === "" ? {} : { by: `tag:${tagKey}` };
-  return new URLSearchParams({ ...period, ...others, ...lines, limit: "20" }).toString();
+/** The whole period over time, and the one before. */
+function toChartSearch({ filters }: Selection, period: Period): string {
+  return new URLSearchParams({ ...period, ...filters }).toString();
 }
 
-function toRecordSearch({ sort, filters }: Selection, { from, to }: Period): string {
-  return new URLSearchParams({ from, to, sort, ...filters }).toString();
+/** The lines of the part of the period that is selected. */
+function toLinesSearch({ by, tagKey, filters, span }: Selection, { from, to }: Period): string {
+  const key = by !== "tag" ? { by } : tagKey === "" ? {} : { by: `tag:${tagKey}` };
+  return new URLSearchParams({ ...(span ?? { from, to }), ...filters, ...key, limit: "20" }).toString();
+}
+
+function toRecordSearch({ sort, filters, span }: Selection, { from, to }: Period): string {
+  return new URLSearchParams({ ...(span ?? { from, to }), sort, ...filters }).toString();
+}
+
+/** The sums of the period, or of the part that is selected: usually one bucket of the chart. */
+function toFigures(
+  { series, previous }: UsageReport,
+  lines: UsageReport | undefined,
+  { span }: Selection,
+): FigureSums | undefined {
+  if (span === undefined) return { now: series.total.sums, before: previous?.total.sums };
+  const at = series.buckets.findIndex(({ from, to }) => from === span.from && to === span.to);
+  const now = series.total.points[at] ?? lines?.series.total.sums;
+  return now && { now, before: previous?.total.points[at] };
 }
 
 function Empty({ session: { gatewayPath } }: { readonly session: Session }) {
@@ -132,25 +143,39 @@ function Empty({ session: { gatewayPath } }: { readonly session: Session }) {
   );
 }
 
-/** The filters that are set, each with a button that removes it. */
+/** What is selected, each with a button that removes it. */
 function Chips({ selection }: { readonly selection: Selection }) {
-  const { usage: text } = useMessages();
-  const set = FILTERS.flatMap((name) => {
-    const value = selection.filters[name];
-    return value === undefined || name === "outcomes" ? [] : [{ name, value }];
+  const messages = useMessages();
+  const { usage: text, language } = messages;
+  const { span, filters } = selection;
+  const chips = FILTERS.flatMap((name) => {
+    const value = filters[name];
+    if (value === undefined) return [];
+    const rest = withFilter(selection, name, undefined);
+    if (name === "outcomes") {
+      const outcomes: Readonly<Record<string, string>> = text.outcomes;
+      return [{ name: text.result, value: outcomes[value] ?? value, rest }];
+    }
+    const key = name === "tag" ? value.slice(0, value.indexOf("=")) : "";
+    return [{ name: key || text.dimensions[name], value: nameOf(name, value, messages), rest }];
   });
-  if (set.length === 0) return null;
+  if (span !== undefined) {
+    const rest = { ...selection, span: undefined };
+    chips.unshift({ name: text.selectedTime, value: writeSpan(span, language), rest });
+  }
+  if (chips.length === 0) return null;
   return (
     <ul class="chips" aria-label={text.filters}>
-      {set.map(({ name, value }) => (
+      {chips.map(({ name, value, rest }) => (
         <li key={name}>
           <button
             type="button"
             class="button"
-            aria-label={text.removeFilter(text.dimensions[name], value)}
-            onClick={() => goTo(withFilter(selection, name, undefined))}
+            aria-label={text.removeFilter(name, value)}
+            onClick={() => goTo(rest)}
           >
-            <span class="soft">{text.dimensions[name]}</span> {value} <span aria-hidden="true">×</span>
+            <span class="soft">{name}</span> <bdi class="chip-value">{value}</bdi>{" "}
+            <span aria-hidden="true">×</span>
           </button>
         </li>
       ))}
