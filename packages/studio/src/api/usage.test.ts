@@ -151,10 +151,11 @@ it.each(["usage", "records", "records/export"])("without totals, %s says so", as
   expect([status, json]).toMatchObject([501, { error: { code: "no_totals" } }]);
 });
 
+const failToRead = (): Promise<never> => Promise.reject(new TypeError("x is not a function"));
+
 it("an error of the ledger is a 500, is logged, and is not shown", async () => {
-  const page = (): Promise<never> => Promise.reject(new TypeError("x is not a function"));
   const whole = createMemoryLedger() as Ledger & { history: object };
-  const ledger = { ...whole, history: { ...whole.history, page } };
+  const ledger = { ...whole, history: { ...whole.history, page: failToRead } };
   const studio = openStudio({}, { ledger });
 
   const { status, text } = await studio.send({ path: address("records") });

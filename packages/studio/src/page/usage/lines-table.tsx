@@ -27,10 +27,10 @@ export function LinesTable({
   const { usage: text } = useMessages();
   const { by, tagKey } = selection;
   // The lines stay until those of another period or filter have come, so that the page does not jump.
-  const latest = useRef<{ readonly by: string; readonly data: UsageReport }>(undefined);
-  const key = `${by} ${tagKey}`;
-  if (data !== undefined) latest.current = { by: key, data };
-  const shown = error === undefined && latest.current?.by === key ? latest.current.data : data;
+  const latest = useRef<{ readonly name: string; readonly data: UsageReport }>(undefined);
+  const name = `${by} ${tagKey}`;
+  if (data !== undefined) latest.current = { name, data };
+  const shown = error === undefined && latest.current?.name === name ? latest.current.data : data;
   return (
     <section class="section">
       <div class="segments" role="group" aria-label={text.by}>
