@@ -164,6 +164,7 @@ describe("every response", () => {
       upstream_quota_exceeded: [429, "rate_limit_error"],
       internal_error: [500, "server_error"],
       body_already_read: [500, "server_error"],
+      no_totals: [501, "server_error"],
       upstream_error: [502, "upstream_error"],
       upstream_invalid_response: [502, "upstream_error"],
       upstream_unreachable: [502, "upstream_error"],
