@@ -242,6 +242,29 @@ describe("a budget with a period", () => {
     expect(await gateway.budgets.read({ id: "me" })).toEqual({ settled: "0.4", held: "0" });
   });
 
+  it.each(["at once", "one by one"])("is read for many callers as for each of them, %s", async (way) => {
+    const memory = createMemoryLedger();
+    const { balances: _balances, ...budgets } = memory.budgets;
+    const ledger = way === "at once" ? memory : { ...memory, budgets };
+    const { gateway, post } = openDaily({ ledger });
+    await post(BODY);
+    const others = Array.from({ length: 1_100 }, (_, index) => ({ id: `c${index}`, budget: "3" }));
+    const callers = [
+      { id: "none", budget: DAILY },
+      { id: "me", budget: DAILY },
+      ...others,
+      { id: "me", budget: { amount: "0.05", period: "total" } as const },
+      { id: "me" },
+    ];
+
+    const statuses = await gateway.budgets.readAll(callers);
+
+    expect(statuses).toEqual(await Promise.all(callers.map((caller) => gateway.budgets.read(caller))));
+    expect(statuses[1]).toMatchObject({ settled: "0.1", left: "0.1" });
+    expect(statuses.at(-2)).toEqual({ settled: "0.1", held: "0", limit: "0.05", left: "0" });
+    await expect(gateway.budgets.readAll([{ id: "me", budget: "many" }])).rejects.toThrow(RangeError);
+  });
+
   it("calls onBudget once for each threshold, and again if it failed", async () => {
     const alerts: BudgetAlert[] = [];
     const onBudget = vi.fn<(alert: BudgetAlert) => void>((alert) => {

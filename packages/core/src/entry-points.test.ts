@@ -32,7 +32,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     createFetch isFreeable MountedHandler ReadableLike toChunks WebHost`,
   "./stores.ts": `
     BudgetAlert BudgetLedger BudgetPeriod BudgetStore BudgetThreshold createAlert createAlertListeners findAlerts findPeriod
-    findPeriodsAround MAX_ALERT_AGE_MS parsePeriodKey PeriodBalance PeriodFilter PeriodSpan PeriodUnit readListLimit readTagKey
+    findPeriodsAround MAX_ALERT_AGE_MS parsePeriodKey PeriodBalance PeriodFilter PeriodSpan PeriodUnit readListLimit readTagKey CallerBalance
     StoredAlert StoredHold toPeriodBalance toStoredName withPeriod
     addDecimals AdmissionDecision AdmissionRequest AdmissionStore AttemptRecord Balance ByteRange CallerAuditLine
     CallerAuditPage CallerChange CallerLedger CallerLookup CallerPage CallerStore CallerUpdate checkCallerUpdate checkHold

@@ -44,6 +44,7 @@ export type {
   BudgetLedger,
   BudgetStore,
   BudgetThreshold,
+  CallerBalance,
   EntryFailure,
   HoldResult,
   KeptHold,

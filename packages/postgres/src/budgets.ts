@@ -41,6 +41,34 @@ export function createBudgets(
       );
       return toPeriodBalance(caller, readText(row, "period"), readBalance(row));
     },
+    balances: async (callers, period) => {
+      await ready();
+      // A name that the database cannot keep has no account.
+      const names = callers.map((caller) => (isName(caller) ? caller : ""));
+      if (period === undefined) {
+        const rows = await database.run({
+          sql: `SELECT coalesce(b.settled, 0) AS settled, coalesce(b.held, 0) AS held
+            FROM unnest($1::text[]) WITH ORDINALITY asked (caller, place)
+            LEFT JOIN ${schema}.balances b USING (caller) ORDER BY asked.place`,
+          values: [names],
+        });
+        return rows.map(readBalance);
+      }
+      const rows = await periods.run(() =>
+        database.run({
+          sql: `WITH chosen AS MATERIALIZED (SELECT ${schema}.choose_period($2, ${toClock("$3")}) AS period)
+            SELECT chosen.period, coalesce(p.settled, 0) AS settled, coalesce(p.held, 0) AS held
+            FROM chosen CROSS JOIN unnest($1::text[]) WITH ORDINALITY asked (caller, place)
+            LEFT JOIN ${schema}.period_balances p ON p.caller = asked.caller AND p.period = chosen.period
+            ORDER BY asked.place`,
+          values: [names, periods.addTo("{}", period), now()],
+        }),
+      );
+      return rows.map((row) => {
+        const { settled, held, from, to } = toPeriodBalance("", readText(row, "period"), readBalance(row));
+        return { settled, held, from, to };
+      });
+    },
     list: async ({ caller, unit, limit } = {}) => {
       const most = readListLimit(limit);
       await ready();

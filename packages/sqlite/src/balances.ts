@@ -143,6 +143,15 @@ export function createBalances(
       const { key } = findPeriod(period, now());
       return await readWhenFree(() => toPeriodBalance(caller, key, periods.read(caller, key)));
     },
+    balances: async (callers, period) => {
+      if (period === undefined) {
+        return await readWhenFree(() => callers.map((caller) => toBalance(totals.read(caller))));
+      }
+      const { key, from, to } = findPeriod(period, now());
+      return await readWhenFree(() =>
+        callers.map((caller) => ({ ...toBalance(periods.read(caller, key)), from, to })),
+      );
+    },
     list: async (filter = {}) => {
       const limit = readListLimit(filter.limit);
       return await readWhenFree(() => periods.list(filter, limit));

@@ -33,6 +33,33 @@ export function describePeriods(open: OpenLedger): void {
       expect(await ledger.balance("me")).toEqual({ settled: "0", held: "1.5" });
     });
 
+    it("is read for many callers at once as for each of them, in their order", async () => {
+      const { ledger, clock } = bench();
+      await ledger.hold(dailyHoldOf("req_1"));
+      clock.advance(to - START);
+      await ledger.hold(dailyHoldOf("req_2", { amount: "0.3" }));
+      await ledger.hold(dailyHoldOf("req_3", { caller: "you", amount: "0.7" }));
+      await ledger.settle(recordOf({ id: "req_3", caller: "you", charge: "0.6" }));
+      const callers = ["you", "none", "me", "__proto__", "you", "a\u0000b"];
+
+      expect(await ledger.budgets.balances?.(callers, DAY)).toEqual(
+        [
+          { settled: "0.6", held: "0" },
+          { settled: "0", held: "0" },
+          { settled: "0", held: "0.3" },
+          { settled: "0", held: "0" },
+          { settled: "0.6", held: "0" },
+          { settled: "0", held: "0" },
+        ].map((balance) => ({ ...balance, from: to, to: to + 86_400_000 })),
+      );
+      expect(await ledger.budgets.balances?.(["me", "none", "you"], undefined)).toEqual([
+        { settled: "0", held: "0.8" },
+        { settled: "0", held: "0" },
+        { settled: "0.6", held: "0" },
+      ]);
+      expect(await ledger.budgets.balances?.([], undefined)).toEqual([]);
+    });
+
     it("is corrected in the period of the hold by a settlement after its end", async () => {
       const { ledger, clock } = bench();
       for (const id of ["req_1", "req_2", "req_3"]) await ledger.hold(dailyHoldOf(id, { amount: "0.3" }));

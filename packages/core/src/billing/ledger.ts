@@ -184,6 +184,9 @@ export interface PeriodBalance extends Balance, PeriodSpan {
   readonly caller: string;
 }
 
+/** The account of a caller in a period, or over all time. */
+export interface CallerBalance extends Balance, Partial<Pick<PeriodSpan, "from" | "to">> {}
+
 /** Selects period balances; an absent field selects all. */
 export interface PeriodFilter {
   readonly caller?: string | undefined;
@@ -221,6 +224,13 @@ export type BudgetThreshold = 50 | 80 | 100;
 export interface BudgetStore {
   /** A caller's account in the period that contains the present time of the ledger. Zeros if it has none. */
   balance(caller: string, period: BudgetPeriod): Promise<PeriodBalance>;
+  /**
+   * The accounts of several callers, in their order: in the period that contains the present time of the ledger, or over all
+   * time without a period. Zeros for a caller that has none. Absent: they are read one by one.
+   *
+   * @param callers at most 1,000
+   */
+  balances?(callers: readonly string[], period: BudgetPeriod | undefined): Promise<readonly CallerBalance[]>;
   /**
    * The accounts of past and present periods in which money was held or charged, the newest first, then by caller. They are
    * kept for good.

@@ -120,6 +120,11 @@ export function createMemoryBalances(now: () => number): MemoryBalances {
       const { key } = findPeriod(period, now());
       return toPeriodBalance(caller, key, format(find(caller, key)));
     },
+    async balances(callers, period) {
+      if (period === undefined) return callers.map((caller) => format(find(caller, undefined)));
+      const { key, from, to } = findPeriod(period, now());
+      return callers.map((caller) => ({ ...format(find(caller, key)), from, to }));
+    },
     async list({ caller, unit, limit } = {}) {
       const most = readListLimit(limit);
       return [...periods]

@@ -2,6 +2,7 @@ import type { Caller } from "../types.js";
 import { addDecimals, formatDecimal, readDecimal, subtractDecimal } from "../util/decimal.js";
 import { readBudget } from "./budget.js";
 import type { BudgetStore, Ledger, PeriodBalance, PeriodFilter } from "./ledger.js";
+import type { BudgetPeriod } from "./periods.js";
 
 /** What a caller has spent of its budget, and what is left. Amounts are decimal strings. */
 export interface BudgetStatus {
@@ -36,6 +37,14 @@ export interface BudgetReports {
    */
   read(caller: Pick<Caller, "id" | "budget">): Promise<BudgetStatus>;
   /**
+   * Reads the budgets of any number of callers, in their order, as {@link BudgetReports.read} does. The ledgers in memory, of
+   * `@calotype/sqlite` and of `@calotype/postgres` are asked once for each thousand callers whose budgets have the same period;
+   * any other ledger is asked for each caller.
+   *
+   * @throws RangeError and TypeError as `read`
+   */
+  readAll(callers: readonly Pick<Caller, "id" | "budget">[]): Promise<readonly BudgetStatus[]>;
+  /**
    * The accounts of past and present periods, the newest first.
    *
    * @throws RangeError for a wrong limit. TypeError if the ledger does not count by period.
@@ -45,13 +54,35 @@ export interface BudgetReports {
 
 /** Creates the reports of a gateway. */
 export function createBudgetReports(ledger: Ledger, store: BudgetStore | undefined): BudgetReports {
+  const read: BudgetReports["read"] = async ({ id, budget }) => {
+    if (budget === undefined) return await readTotal(id);
+    const { budget: limit, period } = readBudget(budget);
+    if (period === undefined) return withLimit(await readTotal(id), limit);
+    const { settled, held, from, to } = await requireStore(store).balance(id, period);
+    return withLimit({ settled, held, from, to }, limit);
+  };
   return {
-    async read({ id, budget }) {
-      if (budget === undefined) return await readTotal(id);
-      const { budget: limit, period } = readBudget(budget);
-      if (period === undefined) return withLimit(await readTotal(id), limit);
-      const { settled, held, from, to } = await requireStore(store).balance(id, period);
-      return withLimit({ settled, held, from, to }, limit);
+    read,
+    async readAll(callers) {
+      const statuses: BudgetStatus[] = [];
+      if (store?.balances === undefined) {
+        for (const caller of callers) statuses.push(await read(caller));
+        return statuses;
+      }
+      for (const { period, members } of groupByPeriod(callers)) {
+        for (let start = 0; start < members.length; start += MAX_BALANCES) {
+          const part = members.slice(start, start + MAX_BALANCES);
+          const balances = await store.balances(
+            part.map(({ id }) => id),
+            period,
+          );
+          for (const [at, { index, limit }] of part.entries()) {
+            const balance = balances[at] ?? { settled: "0", held: "0" };
+            statuses[index] = limit === undefined ? balance : withLimit(balance, limit);
+          }
+        }
+      }
+      return statuses;
     },
     list: async (filter) => await requireStore(store).list(filter),
   };
@@ -60,6 +91,27 @@ export function createBudgetReports(ledger: Ledger, store: BudgetStore | undefin
     const { settled, held } = await ledger.balance(id);
     return { settled, held };
   }
+}
+
+const MAX_BALANCES = 1_000;
+
+/** Callers whose budgets have the same period, and their places among all callers. */
+interface PeriodGroup {
+  readonly period: BudgetPeriod | undefined;
+  readonly members: { readonly id: string; readonly index: number; readonly limit?: string }[];
+}
+
+function groupByPeriod(callers: readonly Pick<Caller, "id" | "budget">[]): Iterable<PeriodGroup> {
+  const groups = new Map<string, PeriodGroup>();
+  for (const [index, { id, budget }] of callers.entries()) {
+    const { budget: limit, period } =
+      budget === undefined ? { budget: undefined, period: undefined } : readBudget(budget);
+    const name = period === undefined ? "" : `${period.unit} ${period.timeZone}`;
+    const group = groups.get(name) ?? { period, members: [] };
+    groups.set(name, group);
+    group.members.push({ id, index, ...(limit !== undefined && { limit }) });
+  }
+  return groups.values();
 }
 
 function withLimit(status: BudgetStatus, limit: string): BudgetStatus {
