@@ -3,10 +3,11 @@ import type {
   Caller,
   CallerAuditEntry,
   CallerInfo,
-  CallerPatch,
+  ChangedField,
   ChannelProbe,
   EstimateQuery,
   GatewayStatus,
+  LimitStatus,
   RequestEstimate,
   UsageRecord,
 } from "@calotype/core";
@@ -23,11 +24,12 @@ import type {
 
 export type {
   Caller,
-  CallerPatch,
+  ChangedField,
   ChannelProbe,
   ChargeDerivation,
   EstimateQuery,
   GatewayStatus,
+  LimitStatus,
   ModelDetails,
   PriceTables,
   RecordPage,
@@ -62,15 +64,39 @@ export interface CallerRow extends Omit<CallerInfo, "state" | "keys" | "createdA
   /** Absent if it cannot be read; `budgetProblem` then says why. */
   readonly spent?: BudgetStatus;
   readonly budgetProblem?: string;
+  /** The part of the budget that is charged or held; 1 is all of it. Absent without a budget. */
+  readonly share?: number;
+  /** How close it is to its limits. `null`: the admission store cannot tell. Absent: it could not be read. */
+  readonly limitStates?: readonly LimitStatus[] | null;
 }
 
-/** `GET api/callers`. */
+/** How the list of callers is sorted. `budget`: the largest part of the budget first. `spent`: the highest charges first. */
+export type CallerSort = "budget" | "spent" | "id";
+
+/** `GET api/callers?sort=&q=&group=&state=&page=`: the callers that match, in pages. */
 export interface CallerRows {
   readonly callers: readonly CallerRow[];
-  /** `after` of the next page. Absent on the last page. */
-  readonly next?: string;
+  /** How many callers match, on all pages. */
+  readonly matching: number;
+  /** The number of pages, at least 1. */
+  readonly pages: number;
+  /** Of all callers that are not revoked. */
+  readonly summary: CallerSummary;
+  /** The price groups of all callers. */
+  readonly groups: readonly string[];
+  /** There are more callers than the studio sorts: those with the last ids are missing. */
+  readonly isCut: boolean;
   /** False if the ledger keeps no callers, so that none can be created. */
   readonly canCreate: boolean;
+}
+
+/** How many callers are close to their budgets. */
+export interface CallerSummary {
+  readonly callers: number;
+  /** At least 80 % of the budget is charged or held, and something is left. */
+  readonly near: number;
+  /** Nothing of the budget is left. */
+  readonly empty: number;
 }
 
 /** `POST api/callers` and `POST api/callers/{id}/rotate`. */

@@ -133,7 +133,7 @@ describe("Try", () => {
 describe("callers", () => {
   it("are listed if a budget cannot be read, and only the log has the error of the database", async () => {
     const { send, gateway, log } = openStudio();
-    vi.spyOn(gateway.budgets, "read").mockRejectedValue(new Error("connect database-canary:5432"));
+    vi.spyOn(gateway.budgets, "readAll").mockRejectedValue(new Error("connect database-canary:5432"));
 
     const { status, text } = await send({ path: "/api/callers" });
 
@@ -176,7 +176,7 @@ describe("callers", () => {
     expect(JSON.stringify(await gateway.callers.list())).not.toContain(key);
   });
 
-  it("are listed with those of the options first, without keys, and with their budgets", async () => {
+  it("are listed without keys, and with their budgets", async () => {
     const { send, gateway } = openStudio();
     await gateway.callers.create({ id: "a" });
 
@@ -189,15 +189,149 @@ describe("callers", () => {
     expect(text).not.toContain(CALLER_KEY);
   });
 
-  it("are listed in pages", async () => {
+  /** Callers whose ids say which part of a budget of 10 is spent. */
+  async function openSpent() {
+    const opened = openStudio({}, { billing: FIVES });
+    const { gateway } = opened;
+    for (const [id, budget] of [
+      ["spent-5-of-10", "10"],
+      ["spent-5-of-6", "6"],
+      ["spent-5-of-5", { amount: "5", period: "month" }],
+      ["spent-5", undefined],
+      ["a-new", "10"],
+    ] as const) {
+      const { key } = await gateway.callers.create({ id, group: id === "a-new" ? "vip" : undefined, budget });
+      if (id === "a-new") continue;
+      const { status } = await opened.send({ ...GENERATE, headers: { "x-calotype-studio-key": key } });
+      expect(status).toBe(200);
+    }
+    await gateway.callers.create({ id: "revoked" });
+    await gateway.callers.revoke("revoked");
+    return opened;
+  }
+  const FIVES = {
+    model_details: { [MODEL]: { pricing_mode: "per-request", model_price: "5" } },
+    group_ratio: { default: "1", vip: "1" },
+  } as const;
+  const BY_BUDGET = ["spent-5-of-5", "spent-5-of-6", "spent-5-of-10", "shop", "a-new", "spent-5", "revoked"];
+
+  it("are listed with those first that are closest to their budgets, and the page says how many are close", async () => {
+    const { send } = await openSpent();
+
+    const { json } = await send({ path: "/api/callers" });
+
+    const { callers, summary, groups, matching, pages } = json as CallerRows;
+    expect(callers.map(({ id }) => id)).toEqual(BY_BUDGET);
+    expect(callers.map(({ share }) => share)).toEqual([1, 5 / 6, 0.5, 0, 0, undefined, undefined]);
+    expect(summary).toEqual({ callers: 6, near: 1, empty: 1 });
+    expect([groups, matching, pages]).toEqual([["default", "vip"], 7, 1]);
+  });
+
+  it.each([
+    ["?sort=budget", BY_BUDGET],
+    ["?sort=spent", ["spent-5", "spent-5-of-10", "spent-5-of-5", "spent-5-of-6", "shop", "a-new", "revoked"]],
+    ["?sort=id", ["shop", "a-new", "revoked", "spent-5", "spent-5-of-10", "spent-5-of-5", "spent-5-of-6"]],
+    ["?q=OF-", ["spent-5-of-5", "spent-5-of-6", "spent-5-of-10"]],
+    ["?q=vip", ["a-new"]],
+    ["?group=vip", ["a-new"]],
+    ["?group=none", []],
+    ["?state=revoked", ["revoked"]],
+    ["?state=fixed&q=shop", ["shop"]],
+    ["?page=99&state=fixed", ["shop"]],
+  ])("are selected and sorted by %s", async (query, ids) => {
+    const { send } = await openSpent();
+
+    const { callers } = (await send({ path: `/api/callers${query}` })).json as CallerRows;
+
+    expect(callers.map(({ id }) => id)).toEqual(ids);
+  });
+
+  it.each([
+    ["sort=constructor", "sort"],
+    ["state=__proto__", "state"],
+    ["page=0", "page"],
+    ["page=1e99", "page"],
+    ["page=x", "page"],
+    [`q=${"a".repeat(513)}`, "q"],
+  ])("are not listed for %s", async (query, param) => {
+    const { status, json } = await openStudio().send({ path: `/api/callers?${query}` });
+
+    expect([status, json]).toMatchObject([400, { error: { param } }]);
+  });
+
+  it("are listed in pages of 50, also thousands of them, with few reads of the ledger", async () => {
     const { send, gateway } = openStudio();
-    for (let index = 0; index < 101; index++)
-      await gateway.callers.create({ id: `c${String(index).padStart(3, "0")}` });
+    const width = 4;
+    for (let index = 0; index < 2_000; index++) {
+      await gateway.callers.create({ id: `c${String(index).padStart(width, "0")}`, budget: "1" });
+    }
+    const list = vi.spyOn(gateway.callers, "list");
+    const budgets = vi.spyOn(gateway.budgets, "readAll");
 
-    const first = (await send({ path: "/api/callers" })).json as CallerRows;
-    const second = (await send({ path: `/api/callers?after=${first.next}` })).json as CallerRows;
+    const first = (await send({ path: "/api/callers?sort=id" })).json as CallerRows;
+    const last = (await send({ path: "/api/callers?sort=id&page=41" })).json as CallerRows;
 
-    expect([first.callers.length, second.callers.length, second.next]).toEqual([101, 1, undefined]);
+    expect([first.callers.length, first.matching, first.pages]).toEqual([50, 2_001, 41]);
+    expect(last.callers.map(({ id }) => id)).toEqual(["c1999"]);
+    // The second page is of the same list. The first call of `readAll` is for the options.
+    expect([list.mock.calls.length, budgets.mock.calls.length]).toEqual([2, 3]);
+    await send({ method: "PATCH", path: "/api/callers/c1999", body: { budget: null } });
+    await send({ path: "/api/callers" });
+    expect(list).toHaveBeenCalledTimes(4);
+  });
+
+  it("are shown alone, also if the list does not have them on its page", async () => {
+    const { send, gateway } = openStudio();
+    await gateway.callers.create({ id: "a/b", limits: { requestsPerMinute: 3 } });
+
+    expect((await send({ path: "/api/callers/a%2Fb" })).json).toMatchObject({
+      state: "active",
+      keys: [{}],
+      limitStates: [{ name: "requests", limit: 3, used: 0, remaining: 3 }],
+    });
+    expect((await send({ path: "/api/callers/shop" })).json).toMatchObject({ state: "fixed" });
+    expect((await send({ path: "/api/callers/none" })).json).toMatchObject({
+      error: { code: "caller_not_found" },
+    });
+  });
+
+  it("show how close they are to their limits", async () => {
+    const { send } = openStudio({}, { limits: { requestsPerMinute: 1, concurrent: 2 } });
+    await send({ ...GENERATE, headers: KEY });
+
+    expect((await send({ path: "/api/callers" })).json).toMatchObject({
+      callers: [
+        {
+          id: "shop",
+          limitStates: [
+            { name: "requests", used: 1, remaining: 0, resetsAt: expect.any(Number) },
+            { name: "concurrent", used: 0, remaining: 2 },
+          ],
+        },
+      ],
+    });
+  });
+
+  it("are listed if limits are not known or cannot be read", async () => {
+    const { send, gateway } = openStudio();
+    const read = vi.spyOn(gateway.limits, "read").mockResolvedValue(undefined);
+    expect((await send({ path: "/api/callers" })).json).toMatchObject({ callers: [{ limitStates: null }] });
+    read.mockRejectedValue(new Error("store-canary:6379"));
+    const { json, text } = await send({ path: "/api/callers" });
+    expect((json as CallerRows).callers[0]).not.toHaveProperty("limitStates");
+    expect(text).not.toContain("store-canary");
+  });
+
+  it("with two keys in the options are listed once, with the key that is valid", async () => {
+    const callers = [
+      { id: "shop", key: "old-canary-0c5d1be2a7f3", expiresAt: "2020-01-01T00:00:00Z" },
+      { id: "shop", key: CALLER_KEY },
+    ];
+    const { send } = openStudio({}, { callers });
+
+    expect(((await send({ path: "/api/callers" })).json as CallerRows).callers).toEqual([
+      { id: "shop", state: "fixed", spent: { settled: "0", held: "0" }, limitStates: [] },
+    ]);
   });
 
   it("cannot be created if the ledger keeps none, and the page knows", async () => {
@@ -237,6 +371,9 @@ describe("callers", () => {
     ["POST", "/none/rotate", {}, 404, "caller_not_found"],
     ["POST", "/none/rotate", { overlapSeconds: "1" }, 400, "invalid_request_error"],
     ["POST", "/none/revoke", {}, 404, "caller_not_found"],
+    ["PATCH", "/none", { limits: { concurrent: {} } }, 400, "invalid_request_error"],
+    ["PATCH", "/none", { limits: { concurrent: "many" } }, 400, "invalid_request_error"],
+    ["PATCH", "/none", { limits: "unset" }, 400, "invalid_request_error"],
   ])("%s callers%s with %j gets %i", async (method, below, body, status, code) => {
     const { send } = openStudio();
 

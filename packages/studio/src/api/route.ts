@@ -14,6 +14,7 @@ export type StudioGateway = Pick<
   | "prices"
   | "usage"
   | "budgets"
+  | "limits"
   | "callers"
 >;
 

@@ -2,7 +2,7 @@ import { GatewayError } from "@calotype/core";
 import type { GatewayRequest } from "@calotype/core/adapter";
 import { respondWithJson } from "../respond.js";
 import type { ModelEntry, SearchResult } from "../wire.js";
-import { listStored } from "./callers.js";
+import { listStored } from "./caller-list.js";
 import type { ApiRoute, StudioGateway } from "./route.js";
 import { findRecord } from "./usage.js";
 

@@ -45,18 +45,3 @@ export function formatDuration(milliseconds: number, language: string): string {
     maximumFractionDigits: milliseconds < 60_000 ? 1 : 0,
   }).format(milliseconds / 1000);
 }
-
-/**
- * Compares two decimals of at least 0 exactly. Money is never a number of JavaScript here, except for the width of a bar.
- */
-export function isAtLeast(a: string, b: string): boolean {
-  const [[wholeA, restA], [wholeB, restB]] = [split(a), split(b)];
-  if (wholeA.length !== wholeB.length) return wholeA.length > wholeB.length;
-  const length = Math.max(restA.length, restB.length);
-  return wholeA + restA.padEnd(length, "0") >= wholeB + restB.padEnd(length, "0");
-}
-
-function split(decimal: string): readonly [string, string] {
-  const [whole = "", rest = ""] = decimal.split(".");
-  return [whole.replace(/^0+/, ""), rest];
-}

@@ -5,14 +5,23 @@ import type { ComponentChildren } from "preact";
 export function Dialog({
   title,
   onClose,
+  isPersistent = false,
   children,
 }: {
   readonly title: string;
   readonly onClose: () => void;
+  /** Only a button of the dialog closes it. Default false: Escape does, too. */
+  readonly isPersistent?: boolean;
   readonly children: ComponentChildren;
 }) {
   return (
-    <Base.Root open disablePointerDismissal onOpenChange={(isOpen) => !isOpen && onClose()}>
+    <Base.Root
+      open
+      disablePointerDismissal
+      onOpenChange={(isOpen, { reason }) => {
+        if (!isOpen && !(isPersistent && reason === "escape-key")) onClose();
+      }}
+    >
       <Base.Portal>
         <Base.Backdrop className="backdrop" />
         <Base.Popup className="dialog">

@@ -1,18 +1,29 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { CallerRow, CallerRows, NewKey, Session } from "../../wire.js";
 import { call } from "../api.js";
-import { Dialog } from "../components/dialog.js";
-import { Code, CopyButton, Failure, Loading, StaleNote, Status } from "../components/feedback.js";
-import { isAtLeast } from "../format.js";
+import { CallerForm } from "../callers/caller-form.js";
+import { CallerPanel } from "../callers/caller-panel.js";
+import { CallerTable } from "../callers/caller-table.js";
+import { NewKeyDialog } from "../callers/new-key-dialog.js";
+import {
+  CALLER_SORTS,
+  CALLER_STATES,
+  type CallerSelection,
+  goToCallers,
+  readCallerSelection,
+  toListQuery,
+} from "../callers/selection.js";
+import { Code, Failure, Loading, StaleNote, Status } from "../components/feedback.js";
+import { ChoiceField } from "../components/field.js";
+import { formatCount } from "../format.js";
 import { useMessages } from "../messages/index.js";
-import { addressOf, followLink, go } from "../router.js";
 import { useData } from "../use-data.js";
-import { CallerForm } from "./caller-form.js";
-import { CallerPanel } from "./caller-panel.js";
 
-const SOURCE = 'callers: [{ id: "web-shop", hash: process.env.WEB_SHOP_KEY_HASH }]';
+const FIXED = 'callers: [{ id: "web-shop", hash: process.env.WEB_SHOP_KEY_HASH }]';
+const LEDGER = 'ledger: createSqliteLedger({ path: "calotype.db" })';
+const REFRESH_SECONDS = 10;
 
-/** The callers of the options and of the ledger, with their budgets. The address names the selected one. */
+/** The callers of the options and of the ledger, those first that are closest to their budgets. The address has everything. */
 export function CallersView({
   session,
   query,
@@ -22,68 +33,82 @@ export function CallersView({
 }) {
   const messages = useMessages();
   const text = messages.callers;
-  const [pages, setPages] = useState<readonly string[]>([]);
-  const { data, error, reload } = useData(`callers ${pages.join(" ")}`, () => loadPages(pages), 10);
+  const selection = readCallerSelection(query);
+  const search = toListQuery(selection);
+  const { data, error, reload } = useData(
+    `callers ${search}`,
+    () => call<CallerRows>(`callers?${search}`),
+    REFRESH_SECONDS,
+  );
+  // The list stays until that of another selection has come, so that the page does not jump.
+  const latest = useRef<CallerRows | undefined>(undefined);
+  if (data !== undefined) latest.current = data;
+  const shown = error === undefined ? latest.current : data;
   const [isCreating, setCreating] = useState(false);
   const [newKey, setNewKey] = useState<NewKey>();
-  const chosen = data?.callers.find(({ id }) => id === query.get("caller"));
+  const [round, setRound] = useState(0);
   const isAdmin = session.role === "admin";
+  const refresh = (): void => {
+    reload();
+    setRound((old) => old + 1);
+  };
+  const isEmpty = shown !== undefined && shown.summary.callers === 0 && shown.groups.length === 0;
   return (
     <>
       <div class="view-head">
         <h1>{text.title}</h1>
-        {isAdmin && data?.canCreate === true && (
+        {isAdmin && shown?.canCreate === true && (
           <button type="button" class="button primary" onClick={() => setCreating(true)}>
             {text.create}
           </button>
         )}
       </div>
-      {data === undefined && error === undefined && <Loading />}
-      {data === undefined && error !== undefined && <Failure error={error} onRetry={reload} />}
-      {data !== undefined && <StaleNote error={error} />}
-      {data?.callers.length === 0 && (
-        <div class="empty">
-          <p>{text.empty}</p>
-          <p class="soft">{text.createHint}</p>
-          <Code code={SOURCE} label={text.createHint} />
-        </div>
-      )}
-      {data !== undefined && data.callers.length > 0 && (
-        <div class={chosen === undefined ? "" : "with-panel"}>
-          <div>
-            <CallerTable callers={data.callers} chosen={chosen?.id} />
-            {data.next !== undefined && (
-              <p class="section">
-                <button type="button" class="button" onClick={() => setPages([...pages, data.next ?? ""])}>
-                  {text.more}
-                </button>
-              </p>
-            )}
-            {!data.canCreate && <p class="notice section">{text.cannotCreate}</p>}
-          </div>
-          {chosen !== undefined && (
-            <CallerPanel
-              key={chosen.id}
-              caller={chosen}
-              isAdmin={isAdmin}
-              onClose={closePanel}
-              onChanged={reload}
-              onNewKey={(created) => {
-                setNewKey(created);
-                reload();
-              }}
-            />
+      <div class={selection.caller === undefined ? "" : "with-panel"}>
+        <div>
+          {shown === undefined && error === undefined && <Loading />}
+          {data === undefined && error !== undefined && <Failure error={error} onRetry={reload} />}
+          {data !== undefined && <StaleNote error={error} />}
+          {shown !== undefined && isEmpty && <Empty canCreate={shown.canCreate} />}
+          {shown !== undefined && !isEmpty && (
+            <>
+              <Summary rows={shown} />
+              <Filters selection={selection} groups={shown.groups} />
+              {shown.callers.length === 0 ? (
+                <p class="empty" role="status">
+                  {text.noMatch}
+                </p>
+              ) : (
+                <CallerTable callers={shown.callers} selection={selection} />
+              )}
+              <Pages rows={shown} selection={selection} />
+              {shown.isCut && <p class="notice section">{text.isCut}</p>}
+              {!shown.canCreate && <p class="notice section">{text.cannotCreate}</p>}
+            </>
           )}
         </div>
-      )}
+        {selection.caller !== undefined && (
+          <OpenPanel
+            key={selection.caller}
+            id={selection.caller}
+            round={round}
+            isAdmin={isAdmin}
+            onClose={() => goToCallers({ ...selection, caller: undefined })}
+            onChanged={refresh}
+            onNewKey={(created) => {
+              setNewKey(created);
+              refresh();
+            }}
+          />
+        )}
+      </div>
       {isCreating && (
         <CallerForm
           onClose={() => setCreating(false)}
           onCreated={(created) => {
             setCreating(false);
             setNewKey(created);
-            reload();
-            go(addressOf("callers", { caller: created.caller.id }));
+            refresh();
+            goToCallers({ ...selection, caller: created.caller.id });
           }}
         />
       )}
@@ -92,148 +117,140 @@ export function CallersView({
   );
 }
 
-function closePanel(): void {
-  go(addressOf("callers"));
-}
-
-/** Reads the first page and those after it. */
-async function loadPages(pages: readonly string[]): Promise<CallerRows> {
-  const [first, ...others] = await Promise.all(
-    [undefined, ...pages].map((after) =>
-      call<CallerRows>(
-        after === undefined ? "callers" : `callers?${new URLSearchParams({ after }).toString()}`,
-      ),
-    ),
-  );
-  const last = others.at(-1) ?? first;
-  return {
-    canCreate: first?.canCreate ?? false,
-    callers: [first, ...others].flatMap((page) => page?.callers ?? []),
-    ...(last?.next !== undefined && { next: last.next }),
-  };
-}
-
-function CallerTable({
-  callers,
-  chosen,
+/** Loads the caller itself, which need not be on the page of the list. */
+function OpenPanel({
+  id,
+  round,
+  ...actions
 }: {
-  readonly callers: readonly CallerRow[];
-  readonly chosen: string | undefined;
+  readonly id: string;
+  /** Changes after a change of a caller. */
+  readonly round: number;
+  readonly isAdmin: boolean;
+  readonly onClose: () => void;
+  readonly onChanged: () => void;
+  readonly onNewKey: (created: NewKey) => void;
+}) {
+  const path = `callers/${encodeURIComponent(id)}`;
+  const { data, error, reload } = useData(path, () => call<CallerRow>(path), REFRESH_SECONDS);
+  useEffect(() => {
+    if (round > 0) reload();
+  }, [round, reload]);
+  return <CallerPanel id={id} caller={data} error={error} onRetry={reload} {...actions} />;
+}
+
+/** Who is close to a budget, in one sentence. */
+function Summary({ rows: { summary } }: { readonly rows: CallerRows }) {
+  const { callers: text, language } = useMessages();
+  const { callers, near, empty } = summary;
+  return (
+    <p class="summary" role="status">
+      <span>{text.countOf(formatCount(callers, language), callers)}</span>
+      {empty > 0 && <Status tone="bad">{text.emptyCount(formatCount(empty, language))}</Status>}
+      {near > 0 && <Status tone="warn">{text.nearCount(formatCount(near, language))}</Status>}
+      {empty + near === 0 && <Status tone="good">{text.noneNear}</Status>}
+    </p>
+  );
+}
+
+/** How long after the last key the list is searched, in milliseconds. */
+const TYPING_MS = 250;
+
+function Filters({
+  selection,
+  groups,
+}: {
+  readonly selection: CallerSelection;
+  readonly groups: readonly string[];
 }) {
   const { callers: text } = useMessages();
+  const [typed, setTyped] = useState(selection.q);
+  const latest = useRef(selection);
+  latest.current = selection;
+  useEffect(() => {
+    if (typed === latest.current.q) return undefined;
+    const timer = setTimeout(
+      () => goToCallers({ ...latest.current, q: typed, page: 1 }, { replace: true }),
+      TYPING_MS,
+    );
+    return () => clearTimeout(timer);
+  }, [typed]);
+  // Back, forward and links change it, too.
+  useEffect(() => setTyped(selection.q), [selection.q]);
+  const choose = (change: Partial<CallerSelection>): void =>
+    goToCallers({ ...selection, ...change, page: 1 });
   return (
-    <div class="table-frame" tabIndex={0} role="group" aria-label={text.title}>
-      <table>
-        <thead>
-          <tr>
-            <th>{text.caller}</th>
-            <th>{text.state}</th>
-            <th>{text.group}</th>
-            <th class="number">{text.spent}</th>
-            <th class="number">{text.held}</th>
-            <th class="number">{text.left}</th>
-            <th>
-              <span class="hidden-text">{text.budget}</span>
-            </th>
-            <th>{text.limits}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {callers.map((caller) => (
-            <tr key={caller.id} class={caller.id === chosen ? "chosen" : undefined}>
-              <td class="wrap">
-                <a href={addressOf("callers", { caller: caller.id })} onClick={followLink}>
-                  {caller.id}
-                </a>
-              </td>
-              <td>
-                <StateOf caller={caller} />
-              </td>
-              <td class="wrap">{caller.group ?? "default"}</td>
-              <BudgetCells caller={caller} />
-              <td class="small soft">
-                <LimitsOf caller={caller} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    <div class="row filters">
+      <div class="field">
+        <label for="caller-search">{text.search}</label>
+        <input
+          id="caller-search"
+          type="search"
+          maxLength={512}
+          spellcheck={false}
+          value={typed}
+          onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+        />
+      </div>
+      <ChoiceField
+        label={text.sort}
+        value={selection.sort}
+        onValue={(value) => choose({ sort: CALLER_SORTS.find((sort) => sort === value) ?? "budget" })}
+        choices={CALLER_SORTS.map((sort) => [sort, text.sorts[sort]])}
+      />
+      {(groups.length > 1 || selection.group !== "") && (
+        <ChoiceField
+          label={text.group}
+          value={selection.group}
+          onValue={(group) => choose({ group })}
+          choices={[["", text.allGroups], ...groups.map((group) => [group, group] as const)]}
+        />
+      )}
+      <ChoiceField
+        label={text.state}
+        value={selection.state}
+        onValue={(state) => choose({ state })}
+        choices={[
+          ["", text.allStates],
+          ...CALLER_STATES.map((state) => [state, text.states[state]] as const),
+        ]}
+      />
     </div>
   );
 }
 
-function StateOf({ caller: { state } }: { readonly caller: CallerRow }) {
-  const { callers: text } = useMessages();
-  const tones = { fixed: "good", active: "good", revoked: "none", damaged: "bad" } as const;
-  return <Status tone={tones[state]}>{text.states[state]}</Status>;
-}
-
-function BudgetCells({ caller: { spent, budget, budgetProblem } }: { readonly caller: CallerRow }) {
-  const { callers: text } = useMessages();
-  if (spent === undefined) return <td colSpan={4}>{budgetProblem}</td>;
-  const period = typeof budget === "object" ? budget.period : undefined;
+function Pages({ rows, selection }: { readonly rows: CallerRows; readonly selection: CallerSelection }) {
+  const { callers: text, language } = useMessages();
+  const { pages, matching } = rows;
+  if (pages === 1) return null;
+  const page = Math.min(selection.page, pages);
+  const turn = (to: number): void => goToCallers({ ...selection, page: to });
   return (
-    <>
-      <td class="number">{spent.settled}</td>
-      <td class="number">{spent.held}</td>
-      <td class="number">{spent.left ?? <span class="soft">{text.noBudgetShort}</span>}</td>
-      <td>
-        {spent.limit !== undefined && (
-          <>
-            <BudgetBar settled={spent.settled} held={spent.held} limit={spent.limit} />
-            <span class="small soft">
-              {spent.limit} {text.periods[period ?? "total"]}
-            </span>
-          </>
+    <nav class="actions section-line" aria-label={text.pages}>
+      <button type="button" class="button" disabled={page === 1} onClick={() => turn(page - 1)}>
+        {text.previousPage}
+      </button>
+      <span class="small" role="status">
+        {text.pageOf(
+          formatCount(page, language),
+          formatCount(pages, language),
+          formatCount(matching, language),
         )}
-      </td>
-    </>
+      </span>
+      <button type="button" class="button" disabled={page === pages} onClick={() => turn(page + 1)}>
+        {text.nextPage}
+      </button>
+    </nav>
   );
 }
 
-/** How much of a budget is spent and held. The exact amounts stand beside it. */
-function BudgetBar({ settled, held, limit }: Readonly<Record<"settled" | "held" | "limit", string>>) {
-  const whole = Number(limit);
-  const spentPart = whole === 0 ? 1 : Math.min(1, Number(settled) / whole);
-  const heldPart = whole === 0 ? 0 : Math.min(1 - spentPart, Number(held) / whole);
-  return (
-    <svg
-      class={isAtLeast(settled, limit) ? "bar full" : "bar"}
-      viewBox="0 0 96 4"
-      preserveAspectRatio="none"
-      aria-hidden="true"
-    >
-      <rect class="track" width="96" height="4" />
-      <rect class="spent" width={spentPart * 96} height="4" />
-      <rect class="held" x={spentPart * 96} width={heldPart * 96} height="4" />
-    </svg>
-  );
-}
-
-function LimitsOf({ caller: { limits = {} } }: { readonly caller: CallerRow }) {
-  const { callers: text } = useMessages();
-  const { requestsPerMinute, imagesPerMinute, concurrent } = limits;
-  const shown = [
-    requestsPerMinute && text.limitTexts.requestsPerMinute(requestsPerMinute),
-    imagesPerMinute && text.limitTexts.imagesPerMinute(imagesPerMinute),
-    concurrent && text.limitTexts.concurrent(concurrent),
-  ].filter((part) => typeof part === "string");
-  return <>{shown.join(" · ")}</>;
-}
-
-/** Shows a key, once. It closes only when the person says so. */
-function NewKeyDialog({ created, onClose }: { readonly created: NewKey; readonly onClose: () => void }) {
+function Empty({ canCreate }: { readonly canCreate: boolean }) {
   const { callers: text } = useMessages();
   return (
-    <Dialog title={text.newKey(created.caller.id)} onClose={onClose}>
-      <p>{text.newKeyHint}</p>
-      <code class="key">{created.key}</code>
-      <div class="actions">
-        <CopyButton text={created.key} />
-        <button type="button" class="button primary" onClick={onClose}>
-          {text.keyCopied}
-        </button>
-      </div>
-    </Dialog>
+    <div class="empty">
+      <p>{text.empty}</p>
+      <p class="soft">{canCreate ? text.createHint : text.cannotCreate}</p>
+      <Code code={canCreate ? FIXED : LEDGER} label={canCreate ? text.createHint : text.cannotCreate} />
+    </div>
   );
 }

@@ -1,4 +1,4 @@
-import type { Caller, CallerPatch, CallerRow } from "../../wire.js";
+import type { Caller, CallerRow } from "../../wire.js";
 
 /** The fields of the form of a caller, as the person writes them. */
 export interface CallerFields {
@@ -35,19 +35,39 @@ export function toFields({ group, models, expiresAt, budget, limits = {} }: Call
     amount: budget === undefined ? "" : String(typeof budget === "object" ? budget.amount : budget),
     period: periodic?.period ?? (budget === undefined ? "month" : "total"),
     timeZone: periodic?.timeZone ?? "",
-    requestsPerMinute: String(limits.requestsPerMinute ?? ""),
-    imagesPerMinute: String(limits.imagesPerMinute ?? ""),
-    concurrent: String(limits.concurrent ?? ""),
+    requestsPerMinute: toLimitField(limits.requestsPerMinute),
+    imagesPerMinute: toLimitField(limits.imagesPerMinute),
+    concurrent: toLimitField(limits.concurrent),
   };
 }
 
+/** What a person writes for a limit of the gateway that is lifted. */
+const NO_LIMIT = "none";
+
+function toLimitField(limit: number | null | undefined): string {
+  return limit === null ? NO_LIMIT : String(limit ?? "");
+}
+
+/** A lifted limit is `null`. What is not a number stays as it is: the gateway refuses it and names the field. */
+function fromLimitField(written: string): number | string | null {
+  const trimmed = written.trim();
+  if (trimmed.toLowerCase() === NO_LIMIT) return null;
+  const number = Number(trimmed);
+  return Number.isFinite(number) ? number : trimmed;
+}
+
+/** The settings of a caller as they are sent. */
+export interface WrittenSettings extends Omit<Caller, "id" | "limits"> {
+  readonly limits?: Readonly<Partial<Record<(typeof LIMITS)[number], number | string | null>>>;
+}
+
 /** The settings that the form describes. An empty field is absent. The gateway checks the values. */
-export function toSettings(fields: CallerFields): Omit<Caller, "id"> {
+export function toSettings(fields: CallerFields): WrittenSettings {
   const { group, expiresAt } = fields;
   const models = fields.models.split(/[,\s]+/).filter((name) => name !== "");
   const budget = toBudget(fields);
-  const limits = Object.fromEntries(
-    LIMITS.filter((name) => fields[name].trim() !== "").map((name) => [name, Number(fields[name])]),
+  const limits: WrittenSettings["limits"] = Object.fromEntries(
+    LIMITS.filter((name) => fields[name].trim() !== "").map((name) => [name, fromLimitField(fields[name])]),
   );
   return {
     ...(group.trim() !== "" && { group: group.trim() }),
@@ -71,22 +91,21 @@ function toBudget({ amount, period, timeZone }: CallerFields): Caller["budget"] 
 const LIMITS = ["requestsPerMinute", "imagesPerMinute", "concurrent"] as const;
 
 /**
- * What the form has changed, as changes to send one after another. Only changed fields are sent, so that a change by another
- * person to another field stays. A field that was emptied is removed.
+ * What the form has changed; `undefined` if nothing. Only changed fields are sent, so that a change by another person to another
+ * field stays. A field that was emptied is removed.
  */
-export function toPatches(caller: CallerRow, after: CallerFields): readonly CallerPatch[] {
+export function toPatch(caller: CallerRow, after: CallerFields): object | undefined {
   const [old, now] = [toSettings(toFields(caller)), toSettings(after)];
   const names = ["group", "models", "expiresAt", "budget"] as const;
   const changed = names.filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]));
-  const settings: CallerPatch = Object.fromEntries(changed.map((name) => [name, now[name] ?? null]));
   const limits = LIMITS.filter((name) => old.limits?.[name] !== now.limits?.[name]);
-  if (limits.length === 0) return changed.length === 0 ? [] : [settings];
-  if (limits.every((name) => now.limits?.[name] !== undefined)) {
-    return [{ ...settings, limits: Object.fromEntries(limits.map((name) => [name, now.limits?.[name]])) }];
-  }
-  // One limit alone cannot be removed: `null` lifts the limit of the gateway. So all are removed, and the others set again.
-  const lifted = LIMITS.filter((name) => caller.limits?.[name] === null && now.limits?.[name] === undefined);
-  const kept = { ...Object.fromEntries(lifted.map((name) => [name, null])), ...now.limits };
-  const cleared = { ...settings, limits: null };
-  return Object.keys(kept).length === 0 ? [cleared] : [cleared, { limits: kept }];
+  if (changed.length + limits.length === 0) return undefined;
+  return {
+    ...Object.fromEntries(changed.map((name) => [name, now[name] ?? null])),
+    ...(limits.length > 0 && {
+      limits: Object.fromEntries(
+        limits.map((name) => [name, now.limits?.[name] === undefined ? "unset" : now.limits[name]]),
+      ),
+    }),
+  };
 }

@@ -6,7 +6,7 @@ import { ActionFailure } from "../components/feedback.js";
 import { ChoiceField, TextField } from "../components/field.js";
 import { useMessages } from "../messages/index.js";
 import { toApiError } from "../use-data.js";
-import { type CallerFields, NO_FIELDS, toFields, toPatches, toSettings } from "./caller-fields.js";
+import { type CallerFields, NO_FIELDS, toFields, toPatch, toSettings } from "./caller-fields.js";
 
 /** The form of a new caller, or of one that exists. */
 export function CallerForm({
@@ -39,7 +39,8 @@ export function CallerForm({
         onCreated?.(await call<NewKey>("callers", { method: "POST", body }));
       } else {
         const path = `callers/${encodeURIComponent(caller.id)}`;
-        for (const body of toPatches(caller, fields)) await call(path, { method: "PATCH", body });
+        const body = toPatch(caller, fields);
+        if (body !== undefined) await call(path, { method: "PATCH", body });
         onChanged?.();
       }
     } catch (cause) {
@@ -53,7 +54,6 @@ export function CallerForm({
   const isAtField = ["id", "group", "models", "expiresAt", "budget", "limits"].some(
     (name) => shown === name || shown?.startsWith(`${name}.`),
   );
-  const whole = { inputMode: "numeric" } as const;
   return (
     <Dialog title={caller === undefined ? text.create : `${text.change}: ${caller.id}`} onClose={onClose}>
       <form
@@ -112,7 +112,7 @@ export function CallerForm({
                 value={fields[name]}
                 onValue={set(name)}
                 problem={problemOf(`limits.${name}`)}
-                input={whole}
+                input={{ placeholder: text.gatewayLimit, spellcheck: false }}
               />
             ))}
           </div>

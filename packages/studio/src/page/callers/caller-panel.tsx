@@ -1,26 +1,47 @@
 import { useState } from "preact/hooks";
-import type { CallerHistory, CallerRow, NewKey } from "../../wire.js";
+import type { CallerHistory, CallerRow, ChangedField, NewKey } from "../../wire.js";
 import { type ApiError, call } from "../api.js";
 import { Dialog } from "../components/dialog.js";
-import { ActionFailure, ErrorText } from "../components/feedback.js";
+import { ActionFailure, ErrorText, Failure, Loading } from "../components/feedback.js";
 import { ChoiceField } from "../components/field.js";
 import { Panel } from "../components/panel.js";
 import { formatTime } from "../format.js";
 import { useMessages } from "../messages/index.js";
+import { addressOf, followLink } from "../router.js";
 import { toApiError, useData } from "../use-data.js";
 import { CallerForm } from "./caller-form.js";
+import { CallerState } from "./caller-table.js";
+import { BudgetUse, LimitList } from "./closeness.js";
 
 /** What the panel of a caller may do. */
-export interface CallerPanelProps {
-  readonly caller: CallerRow;
-  readonly isAdmin: boolean;
+interface CallerPanelProps extends ActionProps {
+  readonly id: string;
+  /** `undefined` while it loads, or if it cannot be loaded. */
+  readonly caller: CallerRow | undefined;
+  readonly error: ApiError | undefined;
+  readonly onRetry: () => void;
   readonly onClose: () => void;
+}
+
+interface ActionProps {
+  readonly isAdmin: boolean;
   readonly onChanged: () => void;
   readonly onNewKey: (created: NewKey) => void;
 }
 
 /** The details of a caller beside the list, its keys, what can be done with it, and its last changes. */
-export function CallerPanel({ caller, isAdmin, onClose, onChanged, onNewKey }: CallerPanelProps) {
+export function CallerPanel({ id, caller, error, onRetry, onClose, ...actions }: CallerPanelProps) {
+  const { callers: text } = useMessages();
+  return (
+    <Panel label={text.details(id)} title={id} onClose={onClose}>
+      {caller === undefined && error === undefined && <Loading />}
+      {caller === undefined && error !== undefined && <Failure error={error} onRetry={onRetry} />}
+      {caller !== undefined && <Details caller={caller} {...actions} />}
+    </Panel>
+  );
+}
+
+function Details({ caller, isAdmin, onChanged, onNewKey }: ActionProps & { readonly caller: CallerRow }) {
   const { callers: text } = useMessages();
   const [open, setOpen] = useState<"change" | "rotate" | "revoke">();
   const isStored = caller.state !== "fixed";
@@ -29,10 +50,11 @@ export function CallerPanel({ caller, isAdmin, onClose, onChanged, onNewKey }: C
     onChanged();
   };
   return (
-    <Panel label={text.details(caller.id)} title={caller.id} onClose={onClose}>
+    <>
+      <p>
+        <CallerState caller={caller} />
+      </p>
       {caller.problem !== undefined && <p class="notice bad">{caller.problem}</p>}
-      <CallerFacts caller={caller} />
-      {!isStored && <p class="soft">{text.fixedHint}</p>}
       {isAdmin && isStored && caller.state !== "revoked" && (
         <div class="actions">
           {caller.state === "active" && (
@@ -50,6 +72,15 @@ export function CallerPanel({ caller, isAdmin, onClose, onChanged, onNewKey }: C
           </button>
         </div>
       )}
+      <Budget caller={caller} />
+      <Limits caller={caller} />
+      <CallerFacts caller={caller} />
+      {!isStored && <p class="soft">{text.fixedHint}</p>}
+      <p>
+        <a href={addressOf("usage", { caller: caller.id })} onClick={followLink}>
+          {text.showUsage}
+        </a>
+      </p>
       {isStored && <History caller={caller} />}
       {open === "change" && (
         <CallerForm caller={caller} onClose={() => setOpen(undefined)} onChanged={done} />
@@ -67,27 +98,68 @@ export function CallerPanel({ caller, isAdmin, onClose, onChanged, onNewKey }: C
       {open === "revoke" && (
         <RevokeDialog id={caller.id} onClose={() => setOpen(undefined)} onRevoked={done} />
       )}
-    </Panel>
+    </>
+  );
+}
+
+function Budget({ caller }: { readonly caller: CallerRow }) {
+  const { callers: text, language } = useMessages();
+  const { spent, budget, budgetProblem } = caller;
+  const period = typeof budget === "object" ? budget.period : "total";
+  return (
+    <section class="composer">
+      <h3>{text.budget}</h3>
+      {budgetProblem !== undefined && <p class="notice bad">{budgetProblem}</p>}
+      {spent !== undefined && (
+        <>
+          <BudgetUse caller={caller} />
+          <dl class="facts">
+            <dt>{text.left}</dt>
+            <dd>
+              {spent.left ?? "–"}
+              {spent.limit !== undefined && ` ${text.ofBudget(spent.limit, text.periods[period] ?? "")}`}
+            </dd>
+            <dt>{text.held}</dt>
+            <dd>
+              {spent.held} <span class="small soft">{text.heldHint}</span>
+            </dd>
+            <dt>{text.spent}</dt>
+            <dd>{spent.settled}</dd>
+            {spent.to !== undefined && (
+              <>
+                <dt>{text.periodEnds}</dt>
+                <dd>{formatTime(new Date(spent.to).toISOString(), language)}</dd>
+              </>
+            )}
+          </dl>
+        </>
+      )}
+    </section>
+  );
+}
+
+function Limits({ caller: { limitStates } }: { readonly caller: CallerRow }) {
+  const { callers: text } = useMessages();
+  return (
+    <section class="composer">
+      <h3>{text.limitsNow}</h3>
+      {limitStates === undefined && <p class="notice bad">{text.limitsUnreadHint}</p>}
+      {limitStates === null && <p class="soft">{text.limitsUnknownHint}</p>}
+      {limitStates?.length === 0 && <p class="soft">{text.noLimitsHint}</p>}
+      {limitStates && limitStates.length > 0 && <LimitList limits={limitStates} />}
+    </section>
   );
 }
 
 function CallerFacts({ caller }: { readonly caller: CallerRow }) {
   const { callers: text, language } = useMessages();
-  const { group, models, expiresAt, keys, createdAt, limits = {} } = caller;
-  const limitOf = (value: number | null | undefined): string =>
-    value === null ? text.noBudgetShort : value === undefined ? "–" : String(value);
+  const { group, models, expiresAt, keys, createdAt } = caller;
   return (
     <dl class="facts">
       <dt>{text.group}</dt>
       <dd>{group ?? "default"}</dd>
       <dt>{text.models}</dt>
       <dd>{models?.join(", ") ?? text.allModels}</dd>
-      <dt>{text.requestsPerMinute}</dt>
-      <dd>{limitOf(limits.requestsPerMinute)}</dd>
-      <dt>{text.imagesPerMinute}</dt>
-      <dd>{limitOf(limits.imagesPerMinute)}</dd>
-      <dt>{text.concurrent}</dt>
-      <dd>{limitOf(limits.concurrent)}</dd>
       <dt>{text.expires}</dt>
       <dd>{typeof expiresAt === "string" ? formatTime(expiresAt, language) : text.never}</dd>
       {createdAt !== undefined && (
@@ -132,13 +204,30 @@ function History({ caller }: { readonly caller: CallerRow }) {
             {text.actions[line.action] ?? line.action}{" "}
             <span class="small soft">
               {formatTime(line.time, language)} · {line.by}
-              {line.fields.length > 0 && ` · ${line.fields.map(({ field }) => field).join(", ")}`}
             </span>
+            {line.fields.length > 0 && (
+              <ul class="small">
+                {line.fields.map((change) => (
+                  <li key={change.field} class="wrap">
+                    <code>{change.field}</code> {describeChange(change, text.notSet)}
+                  </li>
+                ))}
+              </ul>
+            )}
           </li>
         ))}
       </ul>
     </section>
   );
+}
+
+/** Such as `5 → 8`. A value that was or is not set has a word. */
+function describeChange(change: ChangedField, notSet: string): string {
+  const [from, to] = [change.from, change.to].map((value) => {
+    if (value === undefined) return notSet;
+    return typeof value === "string" ? value : JSON.stringify(value);
+  });
+  return `${from} → ${to}`;
 }
 
 const OVERLAPS: Readonly<Record<string, number>> = { now: 0, hour: 3_600, day: 86_400, week: 604_800 };
@@ -199,7 +288,11 @@ function RevokeDialog({
   });
   return (
     <Dialog title={text.revokeTitle(id)} onClose={onClose}>
-      <p>{text.revokeHint}</p>
+      <ul class="bullets">
+        {text.revokeHints.map((hint) => (
+          <li key={hint}>{hint}</li>
+        ))}
+      </ul>
       <ActionFailure error={error} />
       <div class="actions">
         <button type="button" class="button danger" disabled={isBusy} onClick={run}>

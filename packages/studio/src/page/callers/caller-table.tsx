@@ -1,0 +1,91 @@
+import type { CallerRow } from "../../wire.js";
+import { Status } from "../components/feedback.js";
+import { useMessages } from "../messages/index.js";
+import { followLink } from "../router.js";
+import { BudgetUse, TightestLimit } from "./closeness.js";
+import { addressOfCallers, type CallerSelection } from "./selection.js";
+
+/** A page of callers. The name opens the panel. */
+export function CallerTable({
+  callers,
+  selection,
+}: {
+  readonly callers: readonly CallerRow[];
+  readonly selection: CallerSelection;
+}) {
+  const { callers: text } = useMessages();
+  return (
+    <div class="table-frame" tabIndex={0} role="group" aria-label={text.title}>
+      <table>
+        <thead>
+          <tr>
+            <th>{text.caller}</th>
+            <th>{text.budgetUse}</th>
+            <th class="number">{text.left}</th>
+            <th class="number">{text.held}</th>
+            <th class="number">{text.spent}</th>
+            <th class="number">{text.budget}</th>
+            <th>{text.limitNow}</th>
+            <th>{text.group}</th>
+            <th>{text.state}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {callers.map((caller) => (
+            <tr key={caller.id} class={caller.id === selection.caller ? "chosen" : undefined}>
+              <td class="name">
+                <a
+                  href={addressOfCallers({ ...selection, caller: caller.id })}
+                  title={caller.id}
+                  onClick={followLink}
+                >
+                  {caller.id}
+                </a>
+              </td>
+              <BudgetCells caller={caller} />
+              <td>
+                <TightestLimit caller={caller} />
+              </td>
+              <td class="name">{caller.group ?? "default"}</td>
+              <td>
+                <CallerState caller={caller} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+export function CallerState({ caller: { state } }: { readonly caller: CallerRow }) {
+  const { callers: text } = useMessages();
+  const tones = { fixed: "good", active: "good", revoked: "none", damaged: "bad" } as const;
+  return <Status tone={tones[state]}>{text.states[state]}</Status>;
+}
+
+function BudgetCells({ caller }: { readonly caller: CallerRow }) {
+  const { callers: text } = useMessages();
+  const { spent, budget, budgetProblem } = caller;
+  if (spent === undefined) return <td colSpan={5}>{budgetProblem}</td>;
+  const period = typeof budget === "object" ? budget.period : undefined;
+  return (
+    <>
+      <td>
+        <BudgetUse caller={caller} />
+      </td>
+      <td class="number">{spent.left ?? "–"}</td>
+      <td class="number">{spent.held}</td>
+      <td class="number">{spent.settled}</td>
+      <td class="number">
+        {spent.limit === undefined ? (
+          "–"
+        ) : (
+          <>
+            {spent.limit} <span class="small soft">{text.periods[period ?? "total"]}</span>
+          </>
+        )}
+      </td>
+    </>
+  );
+}
