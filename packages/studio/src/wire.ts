@@ -186,7 +186,7 @@ export interface ErrorBody {
     readonly code: string;
     readonly message: string;
     readonly param?: string | null;
-    /** What the provider said, if it is known. */
-    readonly upstream?: { readonly code?: string; readonly message?: string };
+    /** The provider's id of the request, if it sent one. */
+    readonly upstream_request_id?: string;
   };
 }

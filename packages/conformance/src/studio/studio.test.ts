@@ -98,7 +98,7 @@ describe.runIf(opened !== undefined)("the studio in Chromium", { timeout: 60_000
       await page.getByAltText("Reference image 2").waitFor();
       await giveFile(page, "paste", files[2]);
       await page.getByAltText("Reference image 3").waitFor();
-      await page.getByRole("button", { name: "Move image 3 to the front" }).click();
+      await page.getByRole("button", { name: "Move image 3 earlier" }).click();
       expect(await titles(page)).toEqual(["one.png", "three.png", "two.png"]);
       await page.getByAltText("Reference image 1").dragTo(page.getByAltText("Reference image 3"));
       expect(await titles(page)).toEqual(["three.png", "two.png", "one.png"]);

@@ -12,13 +12,17 @@ export class ApiError extends Error {
   readonly param: string | undefined;
   /** The id of the request to the gateway. */
   readonly requestId: string | undefined;
+  /** The provider's id of the request. If there is one, the provider has refused the request, and the message is its own. */
+  readonly upstreamRequestId: string | undefined;
 
-  constructor(status: number, { code, message, param }: ErrorBody["error"], requestId: string | null = null) {
+  constructor(status: number, error: ErrorBody["error"], requestId: string | null = null) {
+    const { code, message, param, upstream_request_id } = error;
     super(message);
     this.status = status;
     this.code = code;
     this.param = param ?? undefined;
     this.requestId = requestId ?? undefined;
+    this.upstreamRequestId = upstream_request_id;
   }
 }
 

@@ -13,21 +13,29 @@ export function Loading() {
   );
 }
 
-/** What is known about an error: what happened in our words, what the server said, and its code. */
+/** What is known about an error: what happened in our words, what the server or the provider said, and its code. */
 export function ErrorText({ error }: { readonly error: ApiError }) {
   const messages = useMessages();
+  const isOfProvider = error.upstreamRequestId !== undefined;
   const own =
     error.status === 0
       ? messages.unreachable
-      : (messages.errors[error.code] ?? messages.errors[error.status]);
+      : (messages.errors[error.code] ??
+        (isOfProvider && error.status < 500 ? messages.providerRefused : messages.errors[error.status]));
   return (
     <>
       {own !== undefined && <p>{own}</p>}
-      {error.status !== 0 && <p class="wrap">{error.message}</p>}
-      <p class="small soft">
+      {error.status !== 0 && (
+        <p class="wrap">
+          {isOfProvider && <span class="soft">{messages.providerSays} </span>}
+          {error.message}
+        </p>
+      )}
+      <p class="small soft wrap">
         <code>
-          {error.code}
-          {error.param === undefined ? "" : ` · ${error.param}`}
+          {[error.code, error.param, error.upstreamRequestId]
+            .filter((part) => part !== undefined)
+            .join(" · ")}
         </code>
       </p>
     </>

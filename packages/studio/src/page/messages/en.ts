@@ -23,6 +23,8 @@ export const en = {
   unreachable: "The server does not respond. Check that it runs, then try again.",
   stale: "The page could not be refreshed. What it shows is from before.",
   problem: "This did not work.",
+  providerSays: "In the provider's words:",
+  providerRefused: "The provider refused the request. Change the prompt or the images, then try again.",
 
   search: {
     open: "Search",
@@ -61,8 +63,8 @@ export const en = {
     referencesHint: "Drop, paste or choose images. Drag them into the order that the prompt uses.",
     referencesNeeded: (min: number) => `This model needs at least ${min}.`,
     chooseFiles: "Choose files",
-    moveEarlier: (index: number) => `Move image ${index} to the front`,
-    moveLater: (index: number) => `Move image ${index} to the back`,
+    moveEarlier: (index: number) => `Move image ${index} earlier`,
+    moveLater: (index: number) => `Move image ${index} later`,
     remove: (index: number) => `Remove image ${index}`,
     reference: (index: number) => `Reference image ${index}`,
     tooManyReferences: (max: number) => `This model takes at most ${max}.`,
@@ -94,9 +96,15 @@ export const en = {
     done: (count: number) => (count === 1 ? "1 image" : `${count} images`),
     stopped: "Stopped. If the provider had begun, it finishes and the caller is charged.",
     charge: "Charge",
-    chargeWaiting: "The charge is being read …",
-    chargeNone: "Nothing was charged: the request reached no provider.",
-    chargeUnknown: "The charge could not be read. The request id finds it later.",
+    chargeStates: {
+      reading: "The charge is being read …",
+      later: "The charge is not known yet. The record of this request is being looked for …",
+      none: "Nothing was charged: the request reached no provider.",
+      missing:
+        "No record was found within 15 minutes. If it is written later, the request id finds it in Usage.",
+      unsent:
+        "It is not known whether the request reached the gateway. If it did, Usage shows it and its charge.",
+    },
     howCharged: "How this was computed",
     requestId: "Request id",
     imageAlt: (index: number, prompt: string) => `Image ${index}: ${prompt}`,
@@ -108,6 +116,10 @@ export const en = {
   },
 
   errors: {
+    invalid_request_error: "A field of the request is wrong. Change it, then try again.",
+    upstream_rejected: "The provider refused the request. Change the prompt or the images, then try again.",
+    upstream_no_image: "The provider made no image. Change the prompt, then try again.",
+    model_not_priced: "This model has no price. An operator can add one to the option billing.",
     invalid_api_key: "The API key is wrong, or was revoked. Enter another one.",
     insufficient_quota:
       "The budget of the caller does not cover this request. Raise it in Callers, or ask for less.",

@@ -24,6 +24,8 @@ export const zh: Messages = {
   unreachable: "服务器没有响应。请确认它正在运行，然后重试。",
   stale: "页面刷新失败，当前显示的是之前的内容。",
   problem: "操作没有成功。",
+  providerSays: "提供商的说明：",
+  providerRefused: "提供商拒绝了该请求。请修改提示词或图片后重试。",
 
   search: {
     open: "搜索",
@@ -94,9 +96,13 @@ export const zh: Messages = {
     done: (count) => `${count} 张图片`,
     stopped: "已停止。如果提供商已经开始，它会继续完成，调用方会被计费。",
     charge: "费用",
-    chargeWaiting: "正在读取费用……",
-    chargeNone: "没有计费：请求没有到达任何提供商。",
-    chargeUnknown: "暂时读不到费用，之后可以用请求 id 查询。",
+    chargeStates: {
+      reading: "正在读取费用……",
+      later: "费用尚未确定，正在查找该请求的记录……",
+      none: "没有计费：请求没有到达任何提供商。",
+      missing: "15 分钟内没有找到记录。如果之后写入，可以在“用量”中用请求 id 找到。",
+      unsent: "无法确定请求是否到达了网关。如果已到达，“用量”会显示该请求及其费用。",
+    },
     howCharged: "费用的计算过程",
     requestId: "请求 id",
     imageAlt: (index, prompt) => `图片 ${index}：${prompt}`,
@@ -108,6 +114,10 @@ export const zh: Messages = {
   },
 
   errors: {
+    invalid_request_error: "请求中有字段不正确，请修改后重试。",
+    upstream_rejected: "提供商拒绝了该请求。请修改提示词或图片后重试。",
+    upstream_no_image: "提供商没有生成图片。请修改提示词后重试。",
+    model_not_priced: "该模型没有价格。运维人员可以在选项 billing 中添加。",
     invalid_api_key: "API key 错误或已被吊销，请输入其他 key。",
     insufficient_quota: "调用方的预算不足以支付该请求。请在“调用方”中提高预算，或减少请求量。",
     rate_limit_exceeded: "调用方已达到限制，请稍后重试。",

@@ -45,7 +45,7 @@ function quoteShell(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** Fields that the types of OpenAI's clients know. Others need a cast, or `extra_body` in Python. */
+/** Fields that OpenAI's clients know. Others need a cast in TypeScript, and `extra_body` in Python. */
 const KNOWN: ReadonlySet<string> = new Set([
   "model",
   "prompt",
@@ -55,12 +55,23 @@ const KNOWN: ReadonlySet<string> = new Set([
   "background",
   "quality",
 ]);
+/** Those of them whose types allow OpenAI's values only. */
+const NARROW: ReadonlySet<string> = new Set(["size", "output_format", "background", "quality"]);
 
 function writeTypeScript({ fields, files, isEdit, baseUrl }: CodeRequest): string {
-  const lines = Object.entries(fields).map(([name, value]) => {
-    const written = `  ${toName(name)}: ${JSON.stringify(value)},`;
-    return KNOWN.has(name) ? written : `  // @ts-expect-error: a field of this provider\n${written}`;
-  });
+  const entries = Object.entries(fields);
+  const typed = entries.filter(([name]) => KNOWN.has(name) && !NARROW.has(name));
+  const others = entries.filter(([name]) => !KNOWN.has(name) || NARROW.has(name));
+  const lines = [
+    ...typed.map(([name, value]) => `  ${name}: ${JSON.stringify(value)},`),
+    ...(others.length > 0
+      ? [
+          "  ...({",
+          ...others.map(([name, value]) => `    ${toName(name)}: ${JSON.stringify(value)},`),
+          "  } as object), // not in the types of OpenAI",
+        ]
+      : []),
+  ];
   const images = files.map((file) => `fs.createReadStream(${JSON.stringify(file)})`);
   return [
     ...(isEdit ? ['import fs from "node:fs";'] : []),
@@ -74,7 +85,7 @@ function writeTypeScript({ fields, files, isEdit, baseUrl }: CodeRequest): strin
     ...lines,
     ...(isEdit ? [`  image: [${images.join(", ")}],`] : []),
     "});",
-    "console.log(data?.map(({ url }) => url));",
+    "for (const { url, b64_json } of data ?? []) console.log(url ?? b64_json);",
   ].join("\n");
 }
 
@@ -97,7 +108,8 @@ function writePython({ fields, files, isEdit, baseUrl }: CodeRequest): string {
     ...(isEdit ? [`    image=[${opened.join(", ")}],`] : []),
     ...(others.length > 0 ? [`    extra_body=${toPython(Object.fromEntries(others))},`] : []),
     ")",
-    "print([image.url for image in result.data])",
+    "for image in result.data:",
+    "    print(image.url or image.b64_json)",
   ].join("\n");
 }
 

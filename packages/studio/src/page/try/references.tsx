@@ -17,6 +17,7 @@ export function References({ references, onReferences, bounds, problem }: Refere
   const [wrong, setWrong] = useState<string>();
   const dragged = useRef<number | undefined>(undefined);
   const input = useRef<HTMLInputElement>(null);
+  const chooser = useRef<HTMLButtonElement>(null);
   const latest = useRef(references);
   latest.current = references;
 
@@ -26,7 +27,9 @@ export function References({ references, onReferences, bounds, problem }: Refere
     const read = await Promise.all(files.filter(({ type }) => type.startsWith("image/")).map(readReference));
     if (read.length > 0) onReferences([...latest.current, ...read]);
   };
+  // A button that moves an image keeps the focus: it is not disabled at the ends, where it has no effect.
   const move = (from: number, to: number): void => {
+    if (to < 0 || to >= references.length) return;
     const moved = [...references];
     moved.splice(to, 0, ...moved.splice(from, 1));
     onReferences(moved);
@@ -34,6 +37,8 @@ export function References({ references, onReferences, bounds, problem }: Refere
   const remove = (index: number): void => {
     URL.revokeObjectURL(references[index]?.objectUrl ?? "");
     onReferences(references.filter((_, other) => other !== index));
+    // The button that was pressed is gone.
+    chooser.current?.focus();
   };
   usePastedFiles(add);
 
@@ -58,7 +63,7 @@ export function References({ references, onReferences, bounds, problem }: Refere
       >
         <p>{text.referencesHint}</p>
         {(bounds?.min ?? 0) > 0 && <p>{text.referencesNeeded(bounds?.min ?? 0)}</p>}
-        <button type="button" class="button plain" onClick={() => input.current?.click()}>
+        <button ref={chooser} type="button" class="button plain" onClick={() => input.current?.click()}>
           {text.chooseFiles}
         </button>
         <input
@@ -80,8 +85,13 @@ export function References({ references, onReferences, bounds, problem }: Refere
             <li
               key={reference.id}
               draggable
-              onDragStart={() => {
+              onDragStart={(event) => {
+                // Firefox drags nothing without data.
+                event.dataTransfer?.setData("text/plain", reference.name);
                 dragged.current = index;
+              }}
+              onDragEnd={() => {
+                dragged.current = undefined;
               }}
               onDragOver={(event) => {
                 if (dragged.current !== undefined) event.preventDefault();
@@ -99,7 +109,7 @@ export function References({ references, onReferences, bounds, problem }: Refere
                 <button
                   type="button"
                   class="button plain"
-                  disabled={index === 0}
+                  aria-disabled={index === 0}
                   aria-label={text.moveEarlier(index + 1)}
                   onClick={() => move(index, index - 1)}
                 >
@@ -116,7 +126,7 @@ export function References({ references, onReferences, bounds, problem }: Refere
                 <button
                   type="button"
                   class="button plain"
-                  disabled={index === references.length - 1}
+                  aria-disabled={index === references.length - 1}
                   aria-label={text.moveLater(index + 1)}
                   onClick={() => move(index, index + 1)}
                 >

@@ -47,7 +47,7 @@ function RunResult({ run }: { readonly run: Run }) {
           <ImageFigure key={image.url} image={image} index={index} prompt={run.prompt} />
         ))}
         {Array.from({ length: missing }, (_, index) => (
-          <Placeholder key={index} size={run.size} />
+          <Placeholder key={index} size={run.pixels} />
         ))}
       </div>
       {run.isStopped === true && <p class="notice">{text.stopped}</p>}
@@ -124,9 +124,11 @@ function ImageFigure({
   readonly prompt: string;
 }) {
   const { try: text } = useMessages();
+  // With its size, the place of the image is known before it is decoded.
+  const [width, height] = readPixels(image.size) ?? [];
   return (
     <figure class="image">
-      <img src={image.url} alt={text.imageAlt(index + 1, prompt)} />
+      <img src={image.url} width={width} height={height} alt={text.imageAlt(index + 1, prompt)} />
       <figcaption>
         {image.size !== undefined && <span>{image.size.replace("x", " × ")}</span>}
         <a href={image.url} download={`calotype-${index + 1}.${image.extension}`}>
@@ -146,16 +148,15 @@ function Placeholder({ size }: { readonly size: string | undefined }) {
 const DEFAULT_SIDE = 2048;
 
 function ChargeOf({ charge }: { readonly charge: RunCharge }) {
-  const { try: text } = useMessages();
-  if (charge === "reading") return <p class="soft">{text.chargeWaiting}</p>;
-  if (charge === "none") return <p>{text.chargeNone}</p>;
-  if (charge === "unknown") return <p>{text.chargeUnknown}</p>;
+  const { try: text, usage } = useMessages();
+  if (typeof charge === "string") return <p role="status">{text.chargeStates[charge]}</p>;
   if (charge.charge === null) return <p class="soft">{text.priceFree}</p>;
   return (
     <div>
       <p class="price">
         {text.charge} <strong>{charge.charge}</strong>
       </p>
+      {charge.state !== "settled" && <p class="soft">{usage[charge.state]}</p>}
       <HowCharged record={charge} />
     </div>
   );

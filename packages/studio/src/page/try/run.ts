@@ -10,15 +10,20 @@ export interface MadeImage {
   readonly size: string | undefined;
 }
 
-/** What the charge of a run is known to be. `none`: there is no record, so the request reached no provider. */
-export type RunCharge = "reading" | "none" | "unknown" | UsageRecord;
+/**
+ * What is known about the charge of a run. `none`: the gateway refused the request before it reached a provider. `later`: the
+ * record is not there yet, and is looked for. `missing`: it was looked for in vain. `unsent`: there was no response, so that
+ * not even the request id is known.
+ */
+export type RunCharge = "reading" | "later" | "none" | "missing" | "unsent" | UsageRecord;
 
 /** One request to one model, while it runs and after. */
 export interface Run {
   readonly id: number;
   readonly model: string;
   readonly prompt: string;
-  readonly size: string | undefined;
+  /** The pixels that are expected of each image, such as `2048x1152`. */
+  readonly pixels: string | undefined;
   /** How many images were asked for. */
   readonly asked: number;
   readonly startedAt: number;
@@ -35,13 +40,13 @@ export interface Run {
 let runs = 0;
 
 /** Creates a run that has not been sent. */
-export function createRun(query: EstimateQuery, asked: number): Run {
-  const { model, prompt, size } = query.fields;
+export function createRun(query: EstimateQuery, asked: number, pixels: string | undefined): Run {
+  const { model, prompt } = query.fields;
   return {
     id: ++runs,
     model: String(model),
     prompt: String(prompt),
-    size: typeof size === "string" ? size : undefined,
+    pixels,
     asked,
     startedAt: Date.now(),
     images: [],
@@ -53,7 +58,10 @@ export function createRun(query: EstimateQuery, asked: number): Run {
 export interface RunOptions {
   readonly model: ModelEntry;
   readonly key: string | undefined;
+  /** Aborts when the person stops the run. */
   readonly signal: AbortSignal;
+  /** Aborts when nobody sees the run any more. */
+  readonly closed: AbortSignal;
   /** Called with what has changed. */
   readonly onChange: (change: Partial<Run>) => void;
 }
@@ -62,6 +70,7 @@ export interface RunOptions {
 export async function runRequest(run: Run, query: EstimateQuery, options: RunOptions): Promise<void> {
   const { key, signal, onChange } = options;
   let requestId: string | undefined;
+  let error: ApiError | undefined;
   try {
     const response = await send(`images/${query.operation === "edit" ? "edits" : "generations"}`, {
       method: "POST",
@@ -74,15 +83,39 @@ export async function runRequest(run: Run, query: EstimateQuery, options: RunOpt
     await readImages(response, onChange);
     onChange({ duration: Date.now() - run.startedAt });
   } catch (cause) {
-    const error = toApiError(cause);
+    error = toApiError(cause);
     requestId ??= error.requestId;
     const end = { duration: Date.now() - run.startedAt, ...(requestId !== undefined && { requestId }) };
     onChange(signal.aborted ? { ...end, isStopped: true } : { ...end, error });
   }
-  if (requestId !== undefined && !signal.aborted) {
-    onChange({ charge: "reading" });
-    onChange({ charge: await readCharge(requestId, run.startedAt) });
-  }
+  if (error !== undefined && !signal.aborted && isRefusal(error)) onChange({ charge: "none" });
+  else if (requestId !== undefined) await followCharge(requestId, run, options);
+  else if (!signal.aborted) onChange({ charge: "unsent" });
+}
+
+/** The errors after which the gateway has sent nothing to a provider. They have no record. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  "invalid_api_key",
+  "model_not_allowed",
+  "insufficient_quota",
+  "request_refused",
+  "model_not_priced",
+  "group_not_priced",
+  "model_not_found",
+  "request_too_large",
+  "rate_limit_exceeded",
+  "upstream_unreachable",
+  "overloaded",
+  "gateway_unavailable",
+  "gateway_closed",
+  "caller_not_found",
+  "cross_site_request",
+]);
+
+/** A field that the gateway refuses is named. Providers name none. */
+function isRefusal({ code, param, upstreamRequestId }: ApiError): boolean {
+  if (upstreamRequestId !== undefined) return false;
+  return REFUSALS.has(code) || (code === "invalid_request_error" && param !== undefined);
 }
 
 interface ImageItem {
@@ -129,17 +162,28 @@ function toImage(base64: string, size: string | undefined): MadeImage {
   return { url: URL.createObjectURL(new Blob([bytes], { type })), extension, size };
 }
 
-/** The record is written when the provider's response has ended, which may be a moment after the last image. */
-async function readCharge(requestId: string, startedAt: number): Promise<RunCharge> {
-  const near = new Date(startedAt).toISOString();
+/** The record is usually there when the response ends. These are the waits in which it is read again without a word. */
+const FIRST_WAITS_MS = [100, 200, 400, 800];
+const MAX_WAIT_MS = 10_000;
+const MAX_LOOKING_MS = 15 * 60_000;
+
+/** Reads the record of a request until it is there. The ledger may get it late, or be away for some time. */
+async function followCharge(requestId: string, run: Run, { onChange, closed }: RunOptions): Promise<void> {
+  const near = new Date(run.startedAt).toISOString();
   const path = `requests/${encodeURIComponent(requestId)}?${new URLSearchParams({ near }).toString()}`;
-  for (let tries = 0; tries < 4; tries++) {
+  const endsAt = Date.now() + MAX_LOOKING_MS;
+  onChange({ charge: "reading" });
+  for (let tries = 0; !closed.aborted && Date.now() < endsAt; tries++) {
     try {
-      return await call<UsageRecord>(path);
+      onChange({ charge: await call<UsageRecord>(path, { signal: closed }) });
+      return;
     } catch (cause) {
-      if (!(cause instanceof ApiError) || cause.status !== 404) return "unknown";
-      await new Promise((resolve) => setTimeout(resolve, 100 * 2 ** tries));
+      // Not there yet, or the server is away: both may change.
+      if (!(cause instanceof ApiError)) break;
     }
+    const wait = FIRST_WAITS_MS[tries] ?? Math.min(500 * 2 ** (tries - FIRST_WAITS_MS.length), MAX_WAIT_MS);
+    if (tries === FIRST_WAITS_MS.length) onChange({ charge: "later" });
+    await new Promise((resolve) => setTimeout(resolve, wait));
   }
-  return "none";
+  if (!closed.aborted) onChange({ charge: "missing" });
 }

@@ -12,6 +12,7 @@ import { type Draft, EMPTY_DRAFT, maxCountOf, parseFurther, toQuery } from "../t
 import { addToHistory, clearHistory, readHistory } from "../try/history.js";
 import { Results } from "../try/results.js";
 import { createRun, type Run, runRequest } from "../try/run.js";
+import { readPixels } from "../try/sizes.js";
 import { type Estimate, useEstimate } from "../try/use-estimate.js";
 import { useData } from "../use-data.js";
 
@@ -175,11 +176,11 @@ function Bench({ session, apiKey, models, named }: BenchProps) {
     if (!canStart) return;
     setHistory(addToHistory(draft));
     start(
-      chosen.map((model) => ({
-        model,
-        query: toQuery(clampCount(draft, model), model, ({ dataUrl }) => dataUrl),
-        asked: Math.min(draft.count, maxCountOf(model)),
-      })),
+      chosen.map((model, index) => {
+        const query = toQuery(clampCount(draft, model), model, ({ dataUrl }) => dataUrl);
+        const asked = Math.min(draft.count, maxCountOf(model));
+        return { model, query, asked, pixels: findPixels(query, estimates[index]) };
+      }),
     );
   };
   const baseUrl = `${location.origin}${session.gatewayPath}/v1`;
@@ -207,12 +208,13 @@ function Bench({ session, apiKey, models, named }: BenchProps) {
               />
             ))}
           </div>
+          {/* The keys keep them two elements: if Stop became the submit button during its click, it would send a request. */}
           {isRunning ? (
-            <button type="button" class="button" onClick={stop}>
+            <button key="stop" type="button" class="button" onClick={stop}>
               {text.stop}
             </button>
           ) : (
-            <button type="submit" class="button primary" disabled={!canStart}>
+            <button key="make" type="submit" class="button primary" disabled={!canStart}>
               {text.make}
             </button>
           )}
@@ -226,7 +228,16 @@ function Bench({ session, apiKey, models, named }: BenchProps) {
             <ol class="history">
               {history.map((past, index) => (
                 <li key={index}>
-                  <button type="button" class="button plain" onClick={() => change(past)}>
+                  <button
+                    type="button"
+                    class="button plain"
+                    onClick={() =>
+                      change({
+                        ...past,
+                        model: models.find(({ id }) => id === past.model)?.id ?? draft.model,
+                      })
+                    }
+                  >
                     {past.prompt} <span class="small soft">{past.model}</span>
                   </button>
                 </li>
@@ -254,6 +265,12 @@ function Bench({ session, apiKey, models, named }: BenchProps) {
 
 function clampCount(draft: Draft, model: ModelEntry): Draft {
   return { ...draft, count: Math.min(draft.count, maxCountOf(model)) };
+}
+
+/** The pixels that an image will have: those that the provider gets, or those of the request. */
+function findPixels({ fields }: EstimateQuery, estimated: Estimate | undefined): string | undefined {
+  const sizes = [estimated?.estimate?.size, fields["size"]];
+  return sizes.find((size): size is string => typeof size === "string" && readPixels(size) !== undefined);
 }
 
 /** An estimate needs a prompt, also before the person has written one. */
@@ -299,6 +316,7 @@ interface Order {
   readonly model: ModelEntry;
   readonly query: EstimateQuery;
   readonly asked: number;
+  readonly pixels: string | undefined;
 }
 
 const MAX_GROUPS = 10;
@@ -307,11 +325,13 @@ const MAX_GROUPS = 10;
 function useRuns(key: string | undefined) {
   const [groups, setGroups] = useState<readonly (readonly Run[])[]>([]);
   const abort = useRef<AbortController | undefined>(undefined);
+  const closed = useRef(new AbortController());
   const latest = useRef(groups);
   latest.current = groups;
   useEffect(
     () => () => {
       abort.current?.abort();
+      closed.current.abort();
       forget(latest.current);
     },
     [],
@@ -320,7 +340,7 @@ function useRuns(key: string | undefined) {
   const start = (orders: readonly Order[]): void => {
     const controller = new AbortController();
     abort.current = controller;
-    const runs = orders.map(({ query, asked }) => createRun(query, asked));
+    const runs = orders.map(({ query, asked, pixels }) => createRun(query, asked, pixels));
     forget(latest.current.slice(MAX_GROUPS - 1));
     setGroups((old) => [runs, ...old.slice(0, MAX_GROUPS - 1)]);
     for (const [index, { model, query }] of orders.entries()) {
@@ -330,7 +350,8 @@ function useRuns(key: string | undefined) {
         setGroups((old) =>
           old.map((group) => group.map((each) => (each.id === run.id ? { ...each, ...change } : each))),
         );
-      void runRequest(run, query, { model, key, signal: controller.signal, onChange });
+      const { signal } = controller;
+      void runRequest(run, query, { model, key, signal, closed: closed.current.signal, onChange });
     }
   };
   return { groups, isRunning, start, stop: () => abort.current?.abort() };
