@@ -3,7 +3,7 @@ import type { AdapterHost } from "./adapter-suite/adapter-host.js";
 import { describeConnections } from "./adapter-suite/describe-connections.js";
 import { describeCors } from "./adapter-suite/describe-cors.js";
 import { describeEarlyStreams } from "./adapter-suite/describe-early-streams.js";
-import { describeFiles } from "./adapter-suite/describe-files.js";
+import { describeFiles, describeLargeFiles } from "./adapter-suite/describe-files.js";
 import { describeHealth } from "./adapter-suite/describe-health.js";
 import { describeLargeBodies } from "./adapter-suite/describe-large-bodies.js";
 import { describeLargeResponses } from "./adapter-suite/describe-large-responses.js";
@@ -16,8 +16,9 @@ import { describePaths } from "./adapter-suite/describe-paths.js";
 import { describeReference } from "./adapter-suite/describe-reference.js";
 import { describeResponses } from "./adapter-suite/describe-responses.js";
 import { describeStreams } from "./adapter-suite/describe-streams.js";
-import { describeTasks } from "./adapter-suite/describe-tasks.js";
+import { describeTasks, describeWaitingClients } from "./adapter-suite/describe-tasks.js";
 import { describeUploads } from "./adapter-suite/describe-uploads.js";
+import { isFull } from "./support/test-run.js";
 import { useProviders } from "./support/use-providers.js";
 
 /**
@@ -36,16 +37,24 @@ export function describeAdapter(host: AdapterHost): void {
     describeFiles(host, providers);
     describeTasks(host, providers);
     describeParsers(host, providers);
-    describeLargeBodies(host, providers);
-    describeLargeResponses(host, providers);
+    if (hasLongTests(host)) {
+      describeLargeBodies(host, providers);
+      describeLargeResponses(host, providers);
+    }
     if (host.hasMountPaths) describeMountPaths(host, providers);
     if (host.hasSocket) {
       describeConnections(host, providers);
       describeStreams(host);
-      describeEarlyStreams(host, providers);
       describeUploads(host, providers);
       describeLeavingClients(host, providers);
-      describeUnreadResponses(host, providers);
+      if (hasLongTests(host)) {
+        describeLargeFiles(host, providers);
+        describeWaitingClients(host, providers);
+        describeEarlyStreams(host, providers);
+        describeUnreadResponses(host, providers);
+      }
     }
   });
 }
+
+const hasLongTests = ({ isOlderVersion = false }: AdapterHost): boolean => isFull() || !isOlderVersion;

@@ -14,9 +14,9 @@ const MIN_TESTS = 1_000;
  * `npm run test:full` and `npm run test:runtimes`.
  */
 const OF_THE_RUNTIME = "packages/core/src/{images,responses,results,upstream,util}/*.test.ts";
-/** Long tests there that are only JavaScript too: policies in virtual time, and parsers on random bytes. */
+/** Long tests there that are only JavaScript too: policies in virtual time, parsers on random bytes, and long strings. */
 const ONLY_JAVASCRIPT =
-  "**/{cooldown-probes,dispatch-properties,json-scanner,model-cooldown,rewrite,sse-reader}.test.ts";
+  "**/{cooldown-probes,dispatch-properties,early-images,json-scanner,long-strings,mask-bytes,model-cooldown,rewrite,spool-reuse,sse-reader}.test.ts";
 
 /** Runs the tests of `packages/core` on a runtime, as one test. */
 export function describeCoreTests(runtime: InstalledRuntime): void {

@@ -48,6 +48,11 @@ export interface AdapterHost {
    * `the app's own`; or the gateway with a 404.
    */
   readonly otherPaths: "own-handler" | "gateway-404";
+  /**
+   * True for an older version of a framework, with the adapter of the newer one. `npm test` leaves out its long tests of
+   * many bytes and long waits, which are about the adapter; `npm run test:full` has them all. Default false.
+   */
+  readonly isOlderVersion?: boolean | undefined;
   mount(gateway: Gateway, mounting?: Mounting): Promise<Mounted>;
 }
 

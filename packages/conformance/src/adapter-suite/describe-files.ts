@@ -15,14 +15,7 @@ const LEAVING_CLIENTS = 200;
 
 /** The route that serves stored images. */
 export function describeFiles(host: AdapterHost, providers: () => Providers): void {
-  const mount = async (bytes: Uint8Array, { basePath = "", contentType = "image/png" } = {}) => {
-    const { folder, store, id } = await storeOne(bytes, contentType);
-    const { gateway } = startGateway(providers(), {
-      results: { store, secrets: [LINK_SECRET] },
-      ...(basePath !== "" && { basePath }),
-    });
-    return { folder, id, gateway, mounted: await mountFor(host, gateway) };
-  };
+  const mount = mountWithImage(host, providers);
 
   describe("stored images", () => {
     it.each<[string, (id: string) => Call, number, string]>([
@@ -118,8 +111,12 @@ export function describeFiles(host: AdapterHost, providers: () => Providers): vo
     expect(image.status).toBe(200);
     expect(image.headers["content-type"]).toMatch(/^image\//);
   });
+}
 
-  if (!host.hasSocket) return;
+/** A stored image of many bytes, of a host with a socket. */
+export function describeLargeFiles(host: AdapterHost, providers: () => Providers): void {
+  const mount = mountWithImage(host, providers);
+
   describe("a large stored image", () => {
     const large = Buffer.alloc(8_000_000, "0123456789abcdef!");
 
@@ -152,6 +149,18 @@ export function describeFiles(host: AdapterHost, providers: () => Providers): vo
       },
     );
   });
+}
+
+/** Returns a function that mounts a gateway whose store has one image. */
+function mountWithImage(host: AdapterHost, providers: () => Providers) {
+  return async (bytes: Uint8Array, { basePath = "", contentType = "image/png" } = {}) => {
+    const { folder, store, id } = await storeOne(bytes, contentType);
+    const { gateway } = startGateway(providers(), {
+      results: { store, secrets: [LINK_SECRET] },
+      ...(basePath !== "" && { basePath }),
+    });
+    return { folder, id, gateway, mounted: await mountFor(host, gateway) };
+  };
 }
 
 const get = (path: string, headers: Record<string, string> = {}): Call => ({ method: "GET", path, headers });

@@ -20,18 +20,7 @@ const CLIENTS = 90;
 
 /** The endpoints of tasks. */
 export function describeTasks(host: AdapterHost, providers: () => Providers): void {
-  /** A host with one task that waits, and a count of the watches that are open. */
-  const mount = async (
-    { at, basePath }: Mounting & { readonly basePath?: string } = {},
-    tasks: GatewayOptions["tasks"] = NO_WORKER,
-  ) => {
-    const { ledger, watches } = createWatchedLedger();
-    const { gateway } = startGateway(providers(), { ledger, tasks, basePath });
-    const mounted = await mountFor(host, gateway, at === undefined ? {} : { at });
-    const before = `${at ?? ""}${basePath ?? ""}`;
-    const submission = await mounted.send({ ...SUBMISSION, path: `${before}${SUBMISSION.path}` });
-    return { gateway, mounted, watches, submission, before, location: submission.headers["location"] ?? "" };
-  };
+  const mount = mountWithTask(host, providers);
 
   describe("tasks", () => {
     it("are accepted with their place, and then have the response of a request without Prefer", async () => {
@@ -148,8 +137,12 @@ export function describeTasks(host: AdapterHost, providers: () => Providers): vo
       expect(readEvents(events.text).at(-1)).toMatchObject({ event: "reconnect", data: /"status":"queued"/ });
     });
   });
+}
 
-  if (!host.hasSocket) return;
+/** Many clients that wait for a task, of a host with a socket. */
+export function describeWaitingClients(host: AdapterHost, providers: () => Providers): void {
+  const mount = mountWithTask(host, providers);
+
   describe("clients that wait for tasks", () => {
     it("get events as they come", async () => {
       const { mounted, location } = await mount();
@@ -198,6 +191,21 @@ export function describeTasks(host: AdapterHost, providers: () => Providers): vo
       expect((await mounted.send(call(`${location}?wait=1`))).status).toBe(200);
     });
   });
+}
+
+/** Returns a function that mounts a gateway with one task that waits, and a count of the watches that are open. */
+function mountWithTask(host: AdapterHost, providers: () => Providers) {
+  return async (
+    { at, basePath }: Mounting & { readonly basePath?: string } = {},
+    tasks: GatewayOptions["tasks"] = NO_WORKER,
+  ) => {
+    const { ledger, watches } = createWatchedLedger();
+    const { gateway } = startGateway(providers(), { ledger, tasks, basePath });
+    const mounted = await mountFor(host, gateway, at === undefined ? {} : { at });
+    const before = `${at ?? ""}${basePath ?? ""}`;
+    const submission = await mounted.send({ ...SUBMISSION, path: `${before}${SUBMISSION.path}` });
+    return { gateway, mounted, watches, submission, before, location: submission.headers["location"] ?? "" };
+  };
 }
 
 function createWatchedLedger() {
