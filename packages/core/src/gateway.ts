@@ -76,6 +76,11 @@ export interface Gateway {
    */
   status(): GatewayStatus;
   /**
+   * The state of the channels, in the order of the options, after the admission store was asked which of them are paused. If
+   * the store fails, the log says so, and the result is what this process knows.
+   */
+  channels(): Promise<readonly ChannelStatus[]>;
+  /**
    * Requests one small image from a channel with each of its keys. The provider charges for the images. A success ends
    * a cooldown, so that a repaired account is used again at once.
    *
@@ -347,6 +352,11 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
       ledger: checks.ledger.status(),
       store: checks.store.status(),
     }),
+    async channels() {
+      const channels = reloadable.current?.channels ?? [];
+      await permanent.pauses.refresh(channels);
+      return describeChannels(channels, permanent);
+    },
     probeChannel(id, probeOptions = {}) {
       if (closing !== undefined) return Promise.reject(closedError());
       const probe = probeById(assembly, id, probeOptions);

@@ -8,9 +8,11 @@ import type {
   EstimateQuery,
   GatewayStatus,
   LimitStatus,
+  ProbeEstimate,
   RequestEstimate,
   UsageRecord,
 } from "@calotype/core";
+import type { AttemptCounts, ChannelError } from "@calotype/core/adapter";
 import type {
   BudgetStatus,
   ChargeDerivation,
@@ -23,8 +25,10 @@ import type {
 } from "@calotype/core/billing";
 
 export type {
+  AttemptCounts,
   Caller,
   ChangedField,
+  ChannelError,
   ChannelProbe,
   ChargeDerivation,
   EstimateQuery,
@@ -109,6 +113,20 @@ export interface NewKey {
 /** `GET api/callers/{id}/audit`. */
 export interface CallerHistory {
   readonly lines: readonly CallerAuditEntry[];
+}
+
+/** `GET api/channels/{id}/plan`: what a probe or a pause of a channel would do. */
+export interface ChannelPlan {
+  readonly probe: ProbeEstimate;
+  /** The models and series that no other channel serves, except for paused ones. Their requests would be refused. */
+  readonly only: readonly string[];
+}
+
+/** `POST api/channels/{id}/pause`. */
+export interface PauseRequest {
+  /** Absent: until the channel is resumed. */
+  readonly seconds?: number;
+  readonly note?: string;
 }
 
 /** `GET api/usage`: usage over time, and that of the period with which it is compared, if the query names one. */

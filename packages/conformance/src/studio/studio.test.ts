@@ -155,29 +155,6 @@ describe.runIf(opened !== undefined)("the studio in Chromium", { timeout: 60_000
     });
   });
 
-  describe("Channels", () => {
-    it("shows a channel that fails, and says what a probe costs before it makes one", async () => {
-      const { page, gateway, complaints } = await open({ path: "/channels" });
-
-      await page.getByRole("button", { name: "Probe ark" }).click();
-      await page.getByText("The provider charges you for it. No caller is charged.").waitFor();
-      expect(providers().emulator.requests).toHaveLength(0);
-      providers().emulator.faults.add({ status: 401, times: 1 });
-      await page.getByRole("button", { name: "Request 1 image" }).click();
-      await page.getByRole("dialog").getByText("The provider refuses the key.").waitFor();
-      await page.getByRole("button", { name: "Close" }).click();
-      await page.getByRole("cell", { name: "Cooling down" }).waitFor();
-      await shoot(page, "channels-failing");
-      await page.getByRole("button", { name: "Probe ark" }).click();
-      await page.getByRole("button", { name: "Request 1 image" }).click();
-      await page.getByText(/Works, \d/).waitFor();
-      await page.keyboard.press("Escape");
-      await page.getByRole("cell", { name: "Cooling down" }).waitFor({ state: "detached" });
-      expect(gateway.status().channels[0]).toMatchObject({ state: "ready" });
-      expect(complaints).toEqual([]);
-    });
-  });
-
   describe("Prices", () => {
     it("shows the table and derives a charge", async () => {
       const { page } = await open({ path: "/prices" });

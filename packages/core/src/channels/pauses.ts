@@ -102,6 +102,7 @@ export function createPauses({ admission, now, logger }: PausesParts): Pauses {
   const ask = async (
     channels: readonly Pick<Channel, "id">[],
   ): Promise<Readonly<Record<string, Cooldown>>> => {
+    if (channels.length === 0) return {};
     const request = { id: ASKING, caller: ASKING, windows: [], concurrency: [] };
     const decision = await admission.admit({ ...request, channels: channels.map(pauseIdOf) });
     return decision.kind === "admitted" ? decision.cooldowns : {};

@@ -394,14 +394,89 @@ describe("channels", () => {
     expect(json).toMatchObject({ channel: "ark", ok: true, keys: [{ ok: true, images: 1 }] });
   });
 
-  it.each([
-    ["none", {}, 404],
-    ["ark", { model: "none" }, 404],
-    ["ark", { model: 7 }, 400],
-  ])("the probe of %s with %j gets %i", async (id, body, status) => {
-    const { send } = openStudio();
+  it("are paused with an end and a note, and resumed", async () => {
+    const { send, gateway, emulator } = openStudio({ caller: "shop" });
+    const body = { seconds: 60, note: "Checking." };
 
-    expect((await send({ method: "POST", path: `/api/channels/${id}/probe`, body })).status).toBe(status);
+    const paused = await send({ method: "POST", path: "/api/channels/ark/pause", body });
+    expect(paused.json).toMatchObject({
+      id: "ark",
+      state: "paused",
+      pause: { by: "studio", note: "Checking." },
+    });
+    expect((await send(GENERATE)).json).toMatchObject({ error: { code: "model_paused" } });
+    expect(emulator.requests).toEqual([]);
+    const resumed = await send({ method: "POST", path: "/api/channels/ark/resume" });
+    expect(resumed.json).toMatchObject({ id: "ark", state: "ready" });
+    expect(gateway.status().channels).toMatchObject([{ state: "ready" }]);
+    expect((await send(GENERATE)).status).toBe(200);
+  });
+
+  it("say what a probe would request, and which models a pause would leave without a channel", async () => {
+    const channel = { family: "seedream", apiKey: "a" };
+    const { send, gateway, emulator } = openStudio(
+      {},
+      {
+        models: { [MODEL]: { family: "seedream" }, other: { family: "seedream" } },
+        channels: [
+          { ...channel, id: "one" },
+          { ...channel, id: "two", apiKey: ["a", "b"], modelMapping: { [MODEL]: "ep-1" } },
+        ],
+        billing: { model_details: { "*": { pricing_mode: "per-request", model_price: "0.2" } } },
+      },
+    );
+    const plan = async (id: string): Promise<unknown> =>
+      (await send({ path: `/api/channels/${id}/plan` })).json;
+
+    expect(await plan("one")).toMatchObject({ probe: { images: 1, model: MODEL }, only: ["other"] });
+    expect(await plan("two")).toEqual({
+      probe: {
+        channel: "two",
+        images: 2,
+        model: MODEL,
+        models: [{ model: MODEL, upstreamModel: "ep-1", charge: "0.2" }],
+        series: [],
+      },
+      only: [],
+    });
+    await gateway.pauseChannel("one");
+    expect(await plan("two")).toMatchObject({ only: [MODEL] });
+    expect(emulator.requests).toEqual([]);
+  });
+
+  it.each([
+    ["POST", "none/probe", {}, 404],
+    ["POST", "ark/probe", { model: "none" }, 404],
+    ["POST", "ark/probe", { model: 7 }, 400],
+    ["GET", "none/plan", {}, 404],
+    ["POST", "none/pause", {}, 404],
+    ["POST", "none/resume", {}, 404],
+    ["POST", "ark/pause", { seconds: "60" }, 400],
+    ["POST", "ark/pause", { seconds: -1 }, 400],
+    ["POST", "ark/pause", { note: 7 }, 400],
+    ["POST", "ark/pause", { note: "x".repeat(513) }, 400],
+  ])("%s %s with %j gets %i", async (method, path, body, status) => {
+    const { send, gateway } = openStudio();
+
+    expect((await send({ method, path: `/api/channels/${path}`, body })).status).toBe(status);
+    expect(gateway.status().channels).toMatchObject([{ state: "ready" }]);
+  });
+
+  it("are neither probed nor paused by a viewer or from another site", async () => {
+    const viewer = openStudio({ authorize: () => "viewer" });
+    const other = openStudio();
+    for (const [method, path] of [
+      ["POST", "pause"],
+      ["POST", "resume"],
+      ["POST", "probe"],
+      ["GET", "plan"],
+    ] as const) {
+      const sent = { method, path: `/api/channels/ark/${path}` };
+      expect([path, (await viewer.send(sent)).status]).toEqual([path, 403]);
+      const headers = { "sec-fetch-site": "cross-site" };
+      expect([path, (await other.send({ ...sent, headers })).status]).toEqual([path, 403]);
+    }
+    expect(other.gateway.status().channels).toMatchObject([{ state: "ready" }]);
   });
 });
 

@@ -56,7 +56,7 @@ function ViewOf({ session, place: { view, query } }: { readonly session: Session
     case "usage":
       return <UsageView session={session} query={query} />;
     case "channels":
-      return <ChannelsView session={session} />;
+      return <ChannelsView session={session} query={query} />;
     case "callers":
       return <CallersView session={session} query={query} />;
     case "prices":

@@ -45,3 +45,18 @@ export function formatDuration(milliseconds: number, language: string): string {
     maximumFractionDigits: milliseconds < 60_000 ? 1 : 0,
   }).format(milliseconds / 1000);
 }
+
+const UNITS = [
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+  ["second", 1],
+] as const;
+
+/** How long ago a time was, or how long it is from now, in its largest unit: "3 min ago". */
+export function formatRelative(iso: string, language: string): string {
+  const seconds = Math.round((Date.parse(iso) - Date.now()) / 1000);
+  const [unit, size] = UNITS.find((each) => Math.abs(seconds) >= each[1]) ?? ["second", 1];
+  const format = new Intl.RelativeTimeFormat(language, { style: "short", numeric: "auto" });
+  return format.format(Math.round(seconds / size), unit);
+}

@@ -301,7 +301,20 @@ export const en = {
     channel: "Channel",
     state: "State",
     reason: "Reason",
+    since: "Since",
     nextTry: "Next try",
+    lastHour: "Last hour",
+    lastHourHint:
+      "The attempts of this process in parts of five minutes; the lower part, in red, failed. Other processes count their own.",
+    attempts: "Attempts",
+    failures: "Failed",
+    time: "Time",
+    counts: (attempts: number, failures: number) =>
+      attempts === 0
+        ? "no attempts"
+        : `${attempts} ${attempts === 1 ? "attempt" : "attempts"}, ${failures === 0 ? "none" : failures} failed`,
+    asTable: "As a table",
+    details: (id: string) => `Details of ${id}`,
     key: (index: number) => `Key ${index}`,
     states: { ready: "Ready", cooling: "Cooling down", probing: "One request is trying", paused: "Paused" },
     reasons: {
@@ -316,26 +329,59 @@ export const en = {
       broken: "The responses of the provider break off.",
       content: "The provider works, but made no image.",
     } as Readonly<Record<string, string>>,
-    inSeconds: (seconds: number) => (seconds < 60 ? `in ${seconds} s` : `in ${Math.ceil(seconds / 60)} min`),
+    pausedBy: (by: string) => (by === "" ? "Paused by an operator." : `Paused by ${by}.`),
+    note: "Note",
+    resumesBy: (when: string) => `ends ${when}`,
+    untilResumed: "when it is resumed",
     now: "now",
     withKey: (index: number) => `with key ${index}`,
+    errors: "Last errors",
+    errorsHint: "The last five failed attempts in this process.",
+    noErrors: "No attempt has failed in this process.",
+    openRequest: "Open the request",
+    ofProbe: "An attempt of a probe",
+    failedRequests: "Failed requests that ended on this channel",
     ledger: "Ledger",
     store: "Admission store",
     health: { ok: "Works", failing: "Fails", unknown: "Not checked yet; GET /healthz checks it" } as Readonly<
       Record<string, string>
     >,
+    pause: "Pause",
+    pauseTitle: (id: string) => `Pause ${id}`,
+    pauseEffect:
+      "No further request goes to this channel, in any process that shares the admission store. Requests in progress go on. It can still be probed.",
+    pauseMemory: "If the admission store is in memory, the pause applies to this process, and ends with it.",
+    pauseOthers: "Other channels serve all of its models.",
+    pauseOnly: "No other channel serves these models. Their requests get an error, and nothing is charged:",
+    pauseFor: "How long",
+    pauseTimes: {
+      "": "Until it is resumed",
+      "900": "15 minutes",
+      "3600": "1 hour",
+      "28800": "8 hours",
+      "86400": "24 hours",
+    } as Readonly<Record<string, string>>,
+    noteHint: "For those who see the channel, and for the log",
+    resume: "Resume",
+    resumeTitle: (id: string) => `Resume ${id}`,
+    resumeEffect: "Requests go to this channel again. A probe shows before whether it works.",
     probe: "Probe",
     probeTitle: (id: string) => `Probe ${id}`,
-    probeCost: (keys: number) =>
-      keys === 1
-        ? "The gateway requests one small image with the key of this channel. The provider charges you for it. No caller is charged."
-        : `The gateway requests one small image with each of the ${keys} keys of this channel. The provider charges you for ${keys} images. No caller is charged.`,
+    probeCost: (images: number) =>
+      images === 1
+        ? "This requests one small image. The provider charges you for it, by its own prices, which the gateway does not know. No caller is charged."
+        : `This requests ${images} small images, one with each key. The provider charges you for all of them, by its own prices, which the gateway does not know. No caller is charged.`,
+    probePrice: (images: number, charge: string) =>
+      `For comparison, by your own prices: ${images === 1 ? "" : `${images} × `}at most ${charge}.`,
+    noProbePrice: "This gateway has no price for this model.",
     probeModel: "Model",
-    probeDefault: "The first that the channel serves",
+    probeOther: (series: string) => `Another name of ${series}`,
+    probeName: "Name of the model",
     probeStart: (images: number) => (images === 1 ? "Request 1 image" : `Request ${images} images`),
     probeRunning: "The provider is making an image …",
-    probeWorks: (milliseconds: string) => `Works, ${milliseconds} s`,
+    probeWorks: (seconds: string) => `Works, ${seconds} s`,
     probeFails: "Fails",
+    probePaused: "The channel stays paused.",
   },
 
   callers: {

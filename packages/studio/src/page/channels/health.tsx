@@ -1,0 +1,62 @@
+import type { GatewayStatus } from "../../wire.js";
+import { Status } from "../components/feedback.js";
+import { formatRelative, formatTime } from "../format.js";
+import { type Messages, useMessages } from "../messages/index.js";
+
+/** A channel with its keys and models, its last errors and its last hour. */
+export type Channel = GatewayStatus["channels"][number];
+
+/** What channels, keys and models have in common. */
+type Health = Pick<Channel, "state" | "reason" | "since" | "nextTryAt" | "pause">;
+
+const TONES = { ready: "good", cooling: "bad", probing: "warn", paused: "none" } as const;
+
+/** A state in words, with a color and a shape. */
+export function StateOf({ health: { state } }: { readonly health: Health }) {
+  const { channels: text } = useMessages();
+  return <Status tone={TONES[state]}>{text.states[state]}</Status>;
+}
+
+/** Why a channel, key or model is not used. Empty if it works. */
+export function reasonText({ reason, pause }: Health, { channels: text }: Messages): string {
+  if (pause !== undefined) return text.pausedBy(pause.by);
+  return reason === undefined ? "" : (text.reasons[reason] ?? reason);
+}
+
+/** When the next request tries it, or when its pause ends. Empty if it works. */
+export function nextTryText({ state, nextTryAt }: Health, messages: Messages): string {
+  const { channels: text, language } = messages;
+  if (state === "paused") {
+    return text.resumesBy(nextTryAt === undefined ? text.untilResumed : formatRelative(nextTryAt, language));
+  }
+  if (nextTryAt === undefined) return "";
+  return Date.parse(nextTryAt) <= Date.now() ? text.now : formatRelative(nextTryAt, language);
+}
+
+/** How long ago a time was. The exact time is its title. */
+export function TimeAgo({ iso }: { readonly iso: string | undefined }) {
+  const { language } = useMessages();
+  if (iso === undefined) return null;
+  return (
+    <time dateTime={iso} title={formatTime(iso, language)}>
+      {formatRelative(iso, language)}
+    </time>
+  );
+}
+
+/** The cells of a row: state, reason, since when and the next try. */
+export function HealthCells({ health }: { readonly health: Health }) {
+  const messages = useMessages();
+  return (
+    <>
+      <td>
+        <StateOf health={health} />
+      </td>
+      <td>{reasonText(health, messages)}</td>
+      <td>
+        <TimeAgo iso={health.since} />
+      </td>
+      <td>{nextTryText(health, messages)}</td>
+    </>
+  );
+}
