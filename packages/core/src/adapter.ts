@@ -1,6 +1,6 @@
 export type { HoldEndReport } from "./billing/records.js";
 export type { AttemptCounts, ChannelError } from "./channels/attempt-history.js";
-export type { ChannelPause } from "./channels/pauses.js";
+export type { ChannelPause, PauseOptions, ResumeOptions } from "./channels/pauses.js";
 export type { ChannelState } from "./channels/status.js";
 export type { Gateway } from "./gateway.js";
 export type {
@@ -21,7 +21,7 @@ export type {
   StartedCall,
   Telemetry,
 } from "./telemetry.js";
-export type { ProbeModel } from "./upstream/probe-channel.js";
+export type { ProbeEstimate, ProbeModel } from "./upstream/probe-channel.js";
 export { allowFreeing, freeChunk, isFreeable } from "./util/free-chunk.js";
 export { type ReadableLike, toChunks } from "./util/readable-chunks.js";
 export { createFetch, type MountedHandler, type WebHost } from "./web-host.js";

@@ -16,7 +16,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "./index.ts": `
     AfterImage AfterImageCall AttemptRecord Telemetry Authenticate BeforeSend BillingOptions BodyLimits Caller CallerAuditEntry
     CallerEndpoints CallerInfo CallerKey CallerLimits CallerList CallerOptions CallerPatch Callers CallerSettings CallerWithKey
-    Capabilities CapabilityRows ChangedField PauseOptions ResumeOptions ProbeEstimate ChangeOptions ChannelOptions ChannelProbe
+    Capabilities CapabilityRows ChangedField ChangeOptions ChannelOptions ChannelProbe
     ChannelProbeOptions ChannelStatus ClientName CloseOptions consoleLogger CorsOptions createGateway
     createMemoryAdmissionStore createMemoryLedger DecimalInput EstimateQuery RequestEstimate WebHost ErrorCode ErrorType FailureEvent Fetch
     FindEndpoints FinishedImage Gateway GatewayError GatewayErrorDetails GatewayOptions GatewayOptionsError
@@ -27,7 +27,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     TimeoutOptions UnresolvedRecord Usage UsageRecord WebhookEndpoint WebhookEndpointName
     WebhookFilter WebhookMessage Webhooks WebhooksOptions`,
   "./adapter.ts": `
-    AttemptDetail AttemptObserver CallObserver AttemptCounts ChannelError ChannelPause ChannelState ProbeModel CooldownChange HoldEndReport ObservedResponse SkippedRoute StartedAttempt StartedCall Telemetry
+    AttemptDetail AttemptObserver CallObserver AttemptCounts ChannelError ChannelPause ChannelState PauseOptions ProbeEstimate ProbeModel ResumeOptions CooldownChange HoldEndReport ObservedResponse SkippedRoute StartedAttempt StartedCall Telemetry
     allowFreeing ClientSignal freeChunk Gateway GatewayRequest GatewayResponse GatewayResponseBody HeaderReader
     createFetch isFreeable MountedHandler ReadableLike toChunks WebHost`,
   "./stores.ts": `

@@ -28,7 +28,6 @@ export type {
   RotateOptions,
 } from "./callers/callers.js";
 export type { ChannelOptions, TimeoutOptions } from "./channels/channel.js";
-export type { PauseOptions, ResumeOptions } from "./channels/pauses.js";
 export type { ChannelStatus, KeyStatus, ModelStatus } from "./channels/status.js";
 export {
   type ErrorCode,
@@ -84,7 +83,6 @@ export type {
   ChannelProbe,
   ChannelProbeOptions,
   KeyProbe,
-  ProbeEstimate,
 } from "./upstream/probe-channel.js";
 export type { Fetch } from "./upstream/transport-fetch.js";
 export type { JsonObject } from "./util/json.js";

@@ -8,11 +8,10 @@ import type {
   EstimateQuery,
   GatewayStatus,
   LimitStatus,
-  ProbeEstimate,
   RequestEstimate,
   UsageRecord,
 } from "@calotype/core";
-import type { AttemptCounts, ChannelError } from "@calotype/core/adapter";
+import type { AttemptCounts, ChannelError, ProbeEstimate } from "@calotype/core/adapter";
 import type {
   BudgetStatus,
   ChargeDerivation,
@@ -43,7 +42,7 @@ export type {
   UsageSums,
 };
 
-/** What a person may do: look, or also change callers, probe channels and spend the money of the studio's caller. */
+/** What a person may do: look, or also change callers, pause and probe channels and spend the money of the studio's caller. */
 export type Role = "viewer" | "admin";
 
 /** `GET api/session`: what the page has to know before it shows anything. */
