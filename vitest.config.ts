@@ -6,38 +6,50 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { isFull, SEED } from "./packages/conformance/src/support/test-run.ts";
 
 /** Packages whose test files share processes: they keep nothing from one file to the next. */
-const SHARED = new Set(["@calotype/core", "@calotype/emulator"]);
+const SHARED = new Set(["@calotype/core", "@calotype/emulator", "@calotype/node", "@calotype/sqlite"]);
 
 /** Files that take ten seconds and more, the longest first: begun last, they would end alone. */
 const LONG = [
-  "packages/harden/src/harden.test.ts",
-  "packages/runtimes/src/node-22.test.ts",
-  "packages/runtimes/src/bun.test.ts",
-  "packages/s3/src/put.test.ts",
-  "packages/conformance/src/ledgers/sqlite.test.ts",
-  "packages/conformance/src/fleet/kills.test.ts",
-  "packages/conformance/src/studio/studio.test.ts",
   "packages/conformance/src/hosts/next.test.ts",
-  "packages/conformance/src/hosts/express-4.test.ts",
-  "packages/conformance/src/hosts/express-5.test.ts",
-  "packages/conformance/src/hosts/node-http.test.ts",
-  "packages/conformance/src/hosts/koa-2.test.ts",
-  "packages/conformance/src/hosts/koa-3.test.ts",
-  "packages/conformance/src/results/memory.test.ts",
-  "packages/conformance/src/models/every-model.test.ts",
-  "packages/conformance/src/crashes/kills.test.ts",
-  "packages/conformance/src/crashes/task-writes.test.ts",
-  "packages/conformance/src/crashes/task-kills.test.ts",
-  "packages/sqlite/src/crashes.test.ts",
+  "examples/next-app/start.test.ts",
+  "packages/conformance/src/studio/studio.test.ts",
+  "packages/runtimes/src/node-22.test.ts",
+  "packages/conformance/src/fleet/kills.test.ts",
   "packages/conformance/src/ledgers/postgres.test.ts",
   "packages/conformance/src/settlement/settlement.test.ts",
+  "packages/s3/src/put.test.ts",
+  "packages/runtimes/src/bun.test.ts",
+  "packages/conformance/src/packed-tarballs.test.ts",
+  "packages/harden/src/harden.test.ts",
+  "packages/conformance/src/results/memory.test.ts",
+  "packages/conformance/src/hosts/koa-3.test.ts",
+  "packages/conformance/src/hosts/express-5.test.ts",
+  "packages/conformance/src/readme.test.ts",
+  "packages/conformance/src/hosts/node-http.test.ts",
   "packages/conformance/src/settlement/repeats.test.ts",
-  "packages/conformance/src/large-responses-of-disconnected-clients.test.ts",
-  "examples/flux-family/flux-family.test.ts",
-  "packages/harden/src/function-part.test.ts",
-  "packages/sqlite/src/task-crashes.test.ts",
-  "packages/conformance/src/fleet-simulation/fleet-simulation.test.ts",
+  "packages/postgres/src/late-tasks.test.ts",
+  "examples/express-app/server.test.ts",
+  "packages/runtimes/src/node-24.test.ts",
+  "packages/postgres/src/create-postgres-ledger.test.ts",
   "packages/conformance/src/admission-stores/redis-absence.test.ts",
+  "packages/conformance/src/ledgers/sqlite.test.ts",
+  "packages/node/src/send-response.test.ts",
+  "examples/express-app/callers.test.ts",
+  "examples/flux-family/flux-family.test.ts",
+  "examples/demo/demo.test.ts",
+  "packages/conformance/src/browser/page.test.ts",
+  "packages/conformance/src/studio/usage.test.ts",
+  "packages/conformance/src/browser/stored-images.test.ts",
+  "packages/conformance/src/fleet-simulation/fleet-simulation.test.ts",
+  "packages/conformance/src/crashes/task-writes.test.ts",
+  "packages/core/src/tasks-faults.test.ts",
+  "packages/conformance/src/work-per-request/work-per-request.test.ts",
+  "packages/core/src/responses/early-images.test.ts",
+  "packages/node/src/slow-bodies.test.ts",
+  "packages/core/src/upstream/transport.test.ts",
+  "packages/conformance/src/postgres/tasks.test.ts",
+  "packages/conformance/src/large-responses-of-disconnected-clients.test.ts",
+  "packages/core/src/stored-results-faults.test.ts",
 ];
 
 /** Minutes of work on a busy machine: only in `npm run test:full`. */
@@ -72,8 +84,8 @@ export default defineConfig({
   test: {
     projects: PACKAGES.map(toProject),
     env: { TEST_SEED: String(SEED) },
-    // One more than cores: much of the suite waits, for times to pass and for processes to start.
-    maxWorkers: availableParallelism() + 1,
+    // Two more than cores: much of the suite waits, for times to pass and for processes to start.
+    maxWorkers: availableParallelism() + 2,
     // Never what is tested: a machine with much else to do is slow, and no test is wrong for that.
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -73,7 +73,7 @@ describe("a task store that fails", () => {
         const task = await ledger.tasks.find("me", String(body["id"]));
         expect(task?.status).toBe("completed");
       },
-      { timeout: 5_000 },
+      { timeout: 20_000 },
     );
     expect(calls).toHaveLength(1);
   });
@@ -244,7 +244,7 @@ describe("a store of results", () => {
         const task = await ledger.tasks.find("me", String(body["id"]));
         expect(task?.endedAt).toBeDefined();
       },
-      { timeout: 5_000 },
+      { timeout: 20_000 },
     );
     expect(count).toBe(2);
     expect(calls).toHaveLength(1);
@@ -262,7 +262,7 @@ describe("a store of results", () => {
         const task = await ledger.tasks.find("me", String(body["id"]));
         expect(JSON.parse(task?.error ?? "{}")).toMatchObject({ code: "task_result_lost" });
       },
-      { timeout: 5_000 },
+      { timeout: 20_000 },
     );
     expect(await ledger.balance("me")).toEqual({ settled: "0.3", held: "0" });
   });
@@ -276,7 +276,7 @@ describe("a store of results", () => {
         const task = await ledger.tasks.find("me", String(body["id"]));
         expect(task?.status).toBe("completed");
       },
-      { timeout: 5_000 },
+      { timeout: 20_000 },
     );
   });
 });

@@ -108,6 +108,7 @@ async function expectOwnImages(url: string, images: Map<string, string>, count: 
 it("simultaneous responses have the right bytes, although their chunks are freed when they are written", async () => {
   const images = new Map<string, string>();
   const free = vi.spyOn(ArrayBuffer.prototype, "transfer");
+  onTestFinished(() => free.mockRestore());
   const url = await startGateway(await startProvider(images));
   await expectOwnImages(url, images, 60);
   expect(free.mock.calls.length).toBeGreaterThan(100);

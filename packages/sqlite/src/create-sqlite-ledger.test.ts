@@ -83,11 +83,11 @@ describe("holds of a process", () => {
 
   it("that is idle are not lost, because it renews its lease", async () => {
     const path = temporaryFile();
-    const options = { path, now: Date.now, leaseSeconds: 0.3 };
+    const options = { path, now: Date.now, leaseSeconds: 1.5 };
     const [quiet, other] = [open(options), open(options)];
     await quiet.hold(holdOf({ id: "req_1" }));
 
-    await sleep(700);
+    await sleep(1_700);
     expect(await other.sweep({ onLost: "release" })).toEqual([]);
   });
 

@@ -1,6 +1,9 @@
 /** The seed of the random tests of this run: `vitest.config.ts` sets it. */
 export const SEED = Number(process.env["TEST_SEED"]);
 
+/** How many random cases of a long property to try: these in `npm run test:full`, and a fifth in `npm test`. */
+export const casesOf = (cases: number): number => (process.env["TEST_FULL"] === "1" ? cases : cases / 5);
+
 /** Returns random numbers from 0 to below 1. */
 export type Random = () => number;
 
