@@ -1,6 +1,7 @@
+export type { PauseOptions, ResumeOptions } from "./admission/pauses.js";
 export type { HoldEndReport } from "./billing/records.js";
 export type { AttemptCounts, ChannelError } from "./channels/attempt-history.js";
-export type { ChannelPause, PauseOptions, ResumeOptions } from "./channels/pauses.js";
+export type { ChannelPause } from "./channels/paused.js";
 export type { ChannelState } from "./channels/status.js";
 export type { Gateway } from "./gateway.js";
 export type {

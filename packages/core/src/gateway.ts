@@ -1,3 +1,4 @@
+import type { PauseOptions, ResumeOptions } from "./admission/pauses.js";
 import { createLimitReports, type LimitReports } from "./admission/read-limits.js";
 import { assembleGateway, type Dependencies, type GatewayAssembly, type GatewayParts } from "./assemble.js";
 import { createGatewayUsage } from "./billing/gateway-usage.js";
@@ -6,7 +7,6 @@ import { type BudgetReports, createBudgetReports } from "./billing/read-budgets.
 import type { GatewayUsage } from "./billing/usage-history.js";
 import { type Callers, createCallers } from "./callers/callers.js";
 import type { Channel } from "./channels/channel.js";
-import type { PauseOptions, ResumeOptions } from "./channels/pauses.js";
 import {
   type ChannelStatus,
   describeChannel,

@@ -1,5 +1,6 @@
 import { type Admission, type AdmissionParts, type Admitted, admit } from "./admission/admit.js";
 import { renderReplay, toStoredResponse } from "./admission/idempotency.js";
+import type { Pauses } from "./admission/pauses.js";
 import { mergeLimits } from "./admission/rate-limits.js";
 import type { Slot, TakeSlot } from "./admission/slot.js";
 import type { IdempotencyOutcome } from "./admission/store.js";
@@ -38,6 +39,7 @@ import type { WebhookEndpoints } from "./webhooks/endpoints.js";
 
 /** What the pipeline needs of the gateway, with one set of options. */
 export interface PipelineParts extends CallParts, AdmissionParts, ReportParts {
+  readonly pauses: Pauses;
   readonly authenticate: Authenticator;
   readonly takeSlot: TakeSlot;
   readonly resolveModel: ModelResolver;

@@ -2,7 +2,7 @@ import type { Hold, Holds } from "../billing/hold.js";
 import type { BilledRequest } from "../billing/records.js";
 import { findLeaseMs } from "../channels/channel.js";
 import type { ChannelHealth } from "../channels/health.js";
-import { createPausedError, type Pauses } from "../channels/pauses.js";
+import { createPausedError } from "../channels/paused.js";
 import { GatewayError, isGatewayError } from "../errors.js";
 import type { GatewayResponse, HeaderReader } from "../http.js";
 import type { Logger } from "../logger.js";
@@ -10,6 +10,7 @@ import type { ResolvedModel } from "../models/resolve-model.js";
 import type { Caller, CallerLimits, ImageRequest } from "../types.js";
 import type { JsonObject } from "../util/json.js";
 import { createIdempotencyRequest, readIdempotencyKey } from "./idempotency.js";
+import type { Pauses } from "./pauses.js";
 import { addRateLimits, createCrowdedError, createLimitedError } from "./rate-limit-headers.js";
 import { type CallLimits, toCallLimits } from "./rate-limits.js";
 import type {

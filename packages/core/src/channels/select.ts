@@ -2,7 +2,7 @@ import type { AttemptFailure } from "../families/failure.js";
 import { type Channel, type ChannelKey, createModelHealthId, type Route } from "./channel.js";
 import { type ChannelHealth, isForAllKeys, scopeOf } from "./health.js";
 import { isRefusal } from "./health-record.js";
-import type { Pauses } from "./pauses.js";
+import type { PausedChannels } from "./paused.js";
 
 /** The routes of the attempts of one call, one after another. */
 export interface RoutePlan {
@@ -24,7 +24,7 @@ export interface RouteContext {
   /** A number from 0 up to, not including, 1. */
   readonly random: () => number;
   readonly health: ChannelHealth;
-  readonly pauses: Pauses;
+  readonly pauses: PausedChannels;
 }
 
 /** The service model of a call, and the channels that serve it. */

@@ -4,7 +4,7 @@ import { seedream } from "../families/seedream/seedream.js";
 import { type Channel, createChannel } from "./channel.js";
 import { type ChannelHealth, createChannelHealth } from "./health.js";
 import { DEFAULT_HEALTH_POLICY } from "./health-record.js";
-import type { ChannelPause } from "./pauses.js";
+import type { ChannelPause } from "./paused.js";
 import { type ChannelState, findChannelStates } from "./status.js";
 
 const START = Date.parse("2026-11-21T09:00:00Z");

@@ -1,7 +1,7 @@
 import type { AttemptCounts, AttemptHistory, ChannelError } from "./attempt-history.js";
 import { type Channel, readModelHealthId } from "./channel.js";
 import type { ChannelHealth } from "./health.js";
-import type { ChannelPause, Pauses } from "./pauses.js";
+import type { ChannelPause, PausedChannels } from "./paused.js";
 
 /** The state of a channel, a key or a model. */
 interface HealthStatus {
@@ -59,7 +59,7 @@ export interface ChannelStatus extends ChannelState {
 /** What the states of channels are read from. */
 export interface ChannelStateParts {
   readonly health: ChannelHealth;
-  readonly pauses: Pick<Pauses, "find">;
+  readonly pauses: Pick<PausedChannels, "find">;
 }
 
 /** What the status of channels is read from. */

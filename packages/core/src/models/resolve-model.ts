@@ -1,5 +1,5 @@
 import { type Channel, findLeaseMs, healthIdsOf } from "../channels/channel.js";
-import { pauseIdOf } from "../channels/pauses.js";
+import { pauseIdOf } from "../channels/paused.js";
 import { GatewayError, invalidRequest } from "../errors.js";
 import type { Capabilities } from "../families/capabilities.js";
 import type { Family } from "../families/family.js";

@@ -1,4 +1,5 @@
 import { type AdmissionParts, admitToLimits } from "../admission/admit.js";
+import type { Pauses } from "../admission/pauses.js";
 import { mergeLimits } from "../admission/rate-limits.js";
 import type { TakeSlot } from "../admission/slot.js";
 import type { Delivery } from "../billing/delivery.js";
@@ -28,6 +29,7 @@ import { keepResult } from "./task-result.js";
 
 /** What running a task needs of the gateway. */
 export interface RunTaskParts extends CallParts, AdmissionParts, ReportParts {
+  readonly pauses: Pauses;
   readonly takeSlot: TakeSlot;
   readonly resolveModel: ModelResolver;
   readonly limits: CallerLimits | undefined;

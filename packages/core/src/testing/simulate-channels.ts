@@ -1,4 +1,5 @@
 import { createMemoryAdmissionStore } from "../admission/memory-store.js";
+import { createPauses } from "../admission/pauses.js";
 import { createAttemptHistory } from "../channels/attempt-history.js";
 import {
   type Channel,
@@ -10,7 +11,6 @@ import {
 } from "../channels/channel.js";
 import { type ChannelHealth, createChannelHealth } from "../channels/health.js";
 import { DEFAULT_HEALTH_POLICY } from "../channels/health-record.js";
-import { createPauses } from "../channels/pauses.js";
 import { createRetryBudgets, DEFAULT_RETRY_BUDGET } from "../channels/retry-budget.js";
 import { seedream } from "../families/seedream/seedream.js";
 import type { ResolvedModel } from "../models/resolve-model.js";

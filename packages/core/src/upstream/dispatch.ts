@@ -2,7 +2,7 @@ import type { AttemptHistory } from "../channels/attempt-history.js";
 import { type Channel, isConfiguredModel, type Route } from "../channels/channel.js";
 import type { ChannelHealth, RouteAttempt, RouteChange } from "../channels/health.js";
 import { isRefusal } from "../channels/health-record.js";
-import { createPausedError, type Pauses } from "../channels/pauses.js";
+import { createPausedError, type PausedChannels } from "../channels/paused.js";
 import type { RetryBudgets } from "../channels/retry-budget.js";
 import { planRoutes, type RoutePlan } from "../channels/select.js";
 import { GatewayError, isGatewayError } from "../errors.js";
@@ -42,7 +42,7 @@ import type { Transport, TransportResponse } from "./transport.js";
 export interface DispatchParts extends TaskParts {
   readonly transport: Transport;
   readonly health: ChannelHealth;
-  readonly pauses: Pauses;
+  readonly pauses: PausedChannels;
   readonly history: AttemptHistory;
   readonly retryBudgets: RetryBudgets;
   /** Masks keys in what a provider said. */

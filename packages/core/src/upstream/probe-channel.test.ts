@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { createMemoryAdmissionStore } from "../admission/memory-store.js";
+import { createPauses } from "../admission/pauses.js";
 import { createPriceList } from "../billing/pricing.js";
 import { createAttemptHistory } from "../channels/attempt-history.js";
 import { type Channel, type ChannelOptions, createChannel } from "../channels/channel.js";
 import { createChannelHealth } from "../channels/health.js";
 import { DEFAULT_HEALTH_POLICY } from "../channels/health-record.js";
-import { createPauses } from "../channels/pauses.js";
 import { type ChannelStatus, describeChannel } from "../channels/status.js";
 import { qwenImage } from "../families/qwen-image/qwen-image.js";
 import { seedream } from "../families/seedream/seedream.js";

@@ -1,11 +1,11 @@
 import { type Channel, createModelHealthId, type Route } from "../channels/channel.js";
 import type { ChannelHealth } from "../channels/health.js";
-import type { Pauses } from "../channels/pauses.js";
+import type { PausedChannels } from "../channels/paused.js";
 import type { SkippedRoute } from "../telemetry.js";
 
 interface SkipContext {
   readonly health: Pick<ChannelHealth, "readyAt" | "cooldownOf">;
-  readonly pauses: Pick<Pauses, "find">;
+  readonly pauses: Pick<PausedChannels, "find">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** The attempts of the call so far. They have reported the cooldowns of their channels. */

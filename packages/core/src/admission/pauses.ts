@@ -1,21 +1,10 @@
-import type { AdmissionStore } from "../admission/store.js";
+import type { Channel } from "../channels/channel.js";
+import { type ChannelPause, type PausedChannels, pauseIdOf } from "../channels/paused.js";
 import { GatewayError, invalidRequest, isGatewayError } from "../errors.js";
 import type { Logger } from "../logger.js";
 import type { Cooldown } from "../types.js";
 import { isJsonObject } from "../util/json.js";
-import type { Channel } from "./channel.js";
-
-/** Why a channel gets no requests although it may work: an operator has paused it. */
-export interface ChannelPause {
-  /** When it was paused. ISO 8601, UTC. */
-  readonly since: string;
-  /** When it ends by itself. ISO 8601, UTC. Absent: the channel stays paused until it is resumed. */
-  readonly until?: string;
-  /** Who paused it. */
-  readonly by: string;
-  /** Why, in the words of the operator. */
-  readonly note?: string;
-}
+import type { AdmissionStore } from "./store.js";
 
 /** Options of `gateway.pauseChannel`. */
 export interface PauseOptions extends ResumeOptions {
@@ -36,11 +25,7 @@ export interface ResumeOptions {
  * all processes that share the store know them. They are not part of the channels' health: a pause may last longer
  * than any cooldown, and no request probes a paused channel.
  */
-export interface Pauses {
-  /** Returns the channels that are not paused: the same list if none is. */
-  withoutPaused(channels: readonly Channel[]): readonly Channel[];
-  /** Returns the pause of a channel, as far as this process knows. */
-  find(channel: string): ChannelPause | undefined;
+export interface Pauses extends PausedChannels {
   /** Changes whenever a pause of this process changes. */
   readonly revision: number;
   /**
@@ -72,11 +57,6 @@ export interface PausesParts {
 /** A pause in this process. */
 interface KnownPause extends Cooldown {
   readonly shown: ChannelPause;
-}
-
-/** Returns the id under which the store keeps the pause of a channel. No health id ends like this. */
-export function pauseIdOf(channel: Pick<Channel, "id">): string {
-  return `${channel.id}@paused`;
 }
 
 /** Creates the pauses of a gateway. */
@@ -167,17 +147,6 @@ export function createPauses({ admission, now, logger }: PausesParts): Pauses {
   };
 }
 
-/** The error of a request whose model has no channel that is not paused. Nothing was sent, held or charged. */
-export function createPausedError(model: string): GatewayError {
-  return new GatewayError(
-    "model_paused",
-    `The operator of this server has paused the model ${model.slice(0, 128)}. Nothing was sent or charged: try again later.`,
-    { param: "model", retryAfterSeconds: RETRY_SECONDS, shouldRetry: false },
-  );
-}
-
-/** A pause lasts for minutes or hours, and clients repeat within seconds. */
-const RETRY_SECONDS = 60;
 /** The id and the caller of a request that only asks for pauses. */
 const ASKING = "calotype-pauses";
 /** 9999-12-31T23:59:59.999Z: the end of a pause without an end. A finite number, because a store may write it as text. */
