@@ -1,4 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
+import type { PageQuery } from "@calotype/core/stores";
 import { expect, it, onTestFinished } from "vitest";
 import { createSqliteLedger, type SqliteLedger } from "./create-sqlite-ledger.js";
 import { toPageQuery } from "./history.js";
@@ -102,10 +103,25 @@ it("a page of failures reads no successes", () => {
   );
 });
 
+it("a page by charge is sorted in an index, and reads only the records that it shows", () => {
+  expect(planOf({ filter: PERIOD, outcomes: undefined, sort: "charge" })).toBe(
+    [
+      "SEARCH records USING INTEGER PRIMARY KEY (rowid=?)",
+      "LIST SUBQUERY 1",
+      "SEARCH records USING COVERING INDEX records_by_time (time>? AND time<?)",
+      "USE TEMP B-TREE FOR ORDER BY",
+      "USE TEMP B-TREE FOR ORDER BY",
+    ].join("; "),
+  );
+});
+
 /** SQLite's description of how it reads a page that is not the first. */
-function planOf(query: Pick<Parameters<typeof toPageQuery>[0], "filter" | "outcomes">): string {
+function planOf({
+  sort = "time",
+  ...query
+}: Pick<PageQuery, "filter" | "outcomes"> & Partial<Pick<PageQuery, "sort">>): string {
   const after = { value: "0", time: START, id: "a" };
-  const { sql, values } = toPageQuery({ ...query, sort: "time", isDescending: true, limit: 50, after });
+  const { sql, values } = toPageQuery({ ...query, sort, isDescending: true, limit: 50, after });
   const database = openDatabase(":memory:");
   const steps = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values);
   database.close();

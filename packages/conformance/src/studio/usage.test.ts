@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createMemoryLedger, type Gateway } from "@calotype/core";
+import type { UsageHistory } from "@calotype/core/billing";
 import type { Ledger } from "@calotype/core/stores";
 import { afterAll, describe, expect, it } from "vitest";
 import { openBrowser } from "../browser/open-browser.js";
@@ -88,6 +89,30 @@ describe.runIf(opened !== undefined)("Usage in Chromium", { timeout: 60_000 }, (
     const { page, complaints } = await open({ path: "/usage", gateway: { ledger } });
 
     await page.getByText("This gateway's ledger keeps no totals").waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it("says once that the ledger fails, without its error, and tries again", async () => {
+    const whole = (await fillLedger(Date.now())) as Ledger & { history: UsageHistory };
+    let isFailing = true;
+    const history: UsageHistory = {
+      ...whole.history,
+      series: (query) =>
+        isFailing ? Promise.reject(new Error("canary-of-the-database")) : whole.history.series(query),
+    };
+    const ledger = { ...whole, history };
+    const { page, complaints } = await open({
+      path: "/usage",
+      gateway: { ledger },
+      studio: { logger: { warn: () => {}, error: () => {} } },
+    });
+
+    await page.getByRole("alert").waitFor();
+    expect(await page.getByRole("alert").count()).toBe(1);
+    expect(await page.locator("main").textContent()).not.toContain("canary");
+    isFailing = false;
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("slider").waitFor();
     expect(complaints).toEqual([]);
   });
 

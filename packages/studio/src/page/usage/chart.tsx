@@ -152,14 +152,6 @@ function Plot({ report, selection, onSelect }: PlotProps) {
         onClick={(event) => onSelect(buckets[indexAt(event.clientX, event.currentTarget)])}
       >
         <svg viewBox={`0 0 ${width} ${HEIGHT}`} width={width} height={HEIGHT} aria-hidden="true">
-          {ticks.map((tick, index) => (
-            <g key={tick} class="grid">
-              <line x1={left} x2={width} y1={yScale(tick)} y2={yScale(tick)} />
-              <text x={left - 8} y={yScale(tick)} text-anchor="end" dominant-baseline="middle">
-                {tickTexts[index]}
-              </text>
-            </g>
-          ))}
           {buckets.map(({ from }, index) => (
             <rect
               key={from}
@@ -169,6 +161,14 @@ function Plot({ report, selection, onSelect }: PlotProps) {
               width={xScale.step()}
               height={HEIGHT - TOP - BOTTOM}
             />
+          ))}
+          {ticks.map((tick, index) => (
+            <g key={tick} class="grid">
+              <line x1={left} x2={width} y1={yScale(tick)} y2={yScale(tick)} />
+              <text x={left - 8} y={yScale(tick)} text-anchor="end" dominant-baseline="middle">
+                {tickTexts[index]}
+              </text>
+            </g>
           ))}
           {rules.kind === "bars"
             ? stack(parts).map(({ name, bars }) =>

@@ -63,12 +63,12 @@ export function UsageView({
           ) : (
             <>
               {shown === undefined && chart.error === undefined && <Loading />}
-              {chart.data === undefined && chart.error !== undefined && (
-                <Failure error={chart.error} onRetry={chart.reload} />
-              )}
               {chart.data !== undefined && <StaleNote error={chart.error} />}
               <Chips selection={selection} />
-              {isEmpty ? (
+              {chart.data === undefined && chart.error !== undefined ? (
+                // The table and the list would fail for the same reason.
+                <Failure error={chart.error} onRetry={() => setNow(Date.now())} />
+              ) : isEmpty ? (
                 <Empty session={session} />
               ) : (
                 <>
