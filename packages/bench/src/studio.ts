@@ -15,7 +15,7 @@ import { createSqliteLedger } from "@calotype/sqlite";
 import { createStudio } from "@calotype/studio";
 import packed from "@sparticuz/chromium";
 import { Pool } from "pg";
-import { type Browser, chromium, type Page } from "playwright-core";
+import { type Browser, chromium, type Page, type Request } from "playwright-core";
 import { fillPostgres, fillSqlite } from "./million-records.ts";
 import { medianOf } from "./statistics.ts";
 
@@ -82,8 +82,9 @@ async function measurePage(name: string, browser: Browser, ledger: HistoryLedger
     const began = performance.now();
     const day = 86_400_000;
     const query = new URLSearchParams({ format: "csv", from: new Date(Date.now() - 30 * day).toISOString() });
-    const bytes = (await (await fetch(`${origin}/studio/api/records/export?${query}`)).arrayBuffer())
-      .byteLength;
+    const bytes = (
+      await (await fetch(`${origin}/studio/api/records/export?${query.toString()}`)).arrayBuffer()
+    ).byteLength;
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
     say(`${name}: export of 100,000 records as CSV, ${(bytes / 1e6).toFixed(0)} MB: ${seconds} s`);
   } finally {
@@ -93,28 +94,28 @@ async function measurePage(name: string, browser: Browser, ledger: HistoryLedger
   }
 }
 
+const isCall = (url: string): boolean => url.includes("/studio/api/");
+
 /** Measures from an action to the picture after the last response that it has asked for. */
 function watchCalls(page: Page): { readonly measure: (act: () => Promise<unknown>) => Promise<number> } {
-  let open = 0;
+  const open = new Set<Request>();
   let endedAt = 0;
-  const isCall = (url: string): boolean => url.includes("/studio/api/");
   page.on("request", (request) => {
-    if (isCall(request.url())) open++;
+    if (isCall(request.url())) open.add(request);
   });
-  const end = (url: string): void => {
-    if (!isCall(url)) return;
-    open--;
-    endedAt = performance.now();
+  const end = (request: Request): void => {
+    if (open.delete(request)) endedAt = performance.now();
   };
-  page.on("requestfinished", (request) => end(request.url()));
-  page.on("requestfailed", (request) => end(request.url()));
+  page.on("requestfinished", end);
+  page.on("requestfailed", end);
   return {
     async measure(act) {
       const began = performance.now();
       await act();
       // An action may ask for something only after its first response.
-      do await page.evaluate("new Promise((resolve) => setTimeout(resolve, 250))");
-      while (open > 0);
+      do {
+        await page.evaluate("new Promise((resolve) => setTimeout(resolve, 250))");
+      } while (open.size > 0);
       const painting = performance.now();
       await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))");
       return Math.max(endedAt, began) - began + performance.now() - painting;

@@ -11,7 +11,7 @@ import {
 } from "@calotype/core/stores";
 import { type Database, type Row, readNumber, readText, type SqlQuery } from "./database.js";
 import { checkFilter, TOTALS_TIMEOUT_MS, toConditions, toKey } from "./reports.js";
-import { DURATION_COLUMNS, SUM_COLUMNS, SUMS } from "./sql/hourly-totals.js";
+import { DURATION_COLUMNS, DURATION_INDEX, SUM_COLUMNS, toSums } from "./sql/hourly-totals.js";
 
 /** What history needs besides the database. */
 export interface HistoryContext {
@@ -57,20 +57,26 @@ function toSumQuery(schema: string, { source, spans, by, filter, outcomes }: Sum
   const key = by === undefined ? "''" : toKey(by, values);
   const from = values.push(spans.map((span) => span.from));
   const to = values.push(spans.map((span) => span.to));
-  const [table, time] = source === "hours" ? ["hourly_totals", "hour"] : ["records", "time"];
-  const sums = SUM_COLUMNS.map((name, at) => {
-    const sum = source === "hours" ? `sum(${name})` : SUMS[at];
-    return `${name === "charge" ? `trim_scale(${sum})` : sum} AS ${name}`;
+  const isHours = source === "hours";
+  const [table, time] = isHours ? ["hourly_totals", "hour"] : ["records", "time"];
+  const sums = toSums("c.duration_index").map((sum, at) => {
+    const name = SUM_COLUMNS[at] ?? "";
+    const added = isHours ? `sum(${name})` : sum;
+    return `${name === "charge" ? `trim_scale(${added})` : added} AS ${name}`;
   });
-  const rows = source === "hours" ? `${schema}.${table}` : `(SELECT *, 1 AS sign FROM ${schema}.${table})`;
+  // OFFSET 0: otherwise the index would be computed again for each of the sums that use it.
+  const columns = isHours
+    ? SUM_COLUMNS.join(", ")
+    : `1 AS sign, images, charge, outcome, duration_ms, tokens, ${DURATION_INDEX} AS duration_index`;
   return {
     sql: `SELECT s.span - 1 AS span, u.* FROM unnest($${from}::float8[], $${to}::float8[])
         WITH ORDINALITY AS s (from_ms, to_ms, span)
       CROSS JOIN LATERAL (
-        SELECT ${key} AS key, ${sums.join(", ")} FROM ${rows} c
-          WHERE c.${time} >= to_timestamp(s.from_ms / 1000) AND c.${time} < to_timestamp(s.to_ms / 1000)
-            AND ${conditions.join(" AND ")}
-          GROUP BY 1
+        SELECT key, ${sums.join(", ")} FROM (
+          SELECT ${key} AS key, ${columns} FROM ${schema}.${table} c
+            WHERE c.${time} >= to_timestamp(s.from_ms / 1000) AND c.${time} < to_timestamp(s.to_ms / 1000)
+              AND ${conditions.join(" AND ")} OFFSET 0
+        ) c GROUP BY 1
       ) u WHERE u.requests <> 0`,
     values,
   };

@@ -82,8 +82,9 @@ export function toPageQuery(schema: string, { filter, size, cursor }: Page): Sql
   };
 }
 
-/** A string of a record may have an escaped NUL, of which PostgreSQL can make no text. */
-const JSON_RECORD = String.raw`replace(record::text, '\u0000', '\ufffd')::json`;
+/** A string of a record may have an escaped NUL, of which PostgreSQL can make no text. Few have: it is looked for first. */
+const JSON_RECORD = String.raw`(CASE WHEN strpos(record::text, '\u0000') = 0 THEN record
+  ELSE replace(record::text, '\u0000', '\ufffd')::json END)`;
 
 /** The keys of totals in SQL. */
 const KEYS: Readonly<Record<string, string>> = {

@@ -6,8 +6,8 @@ export const DURATION_COLUMNS: readonly string[] = Array.from(
   (_, at) => `duration_${at}`,
 );
 
-/** The index of the histogram for a column with milliseconds. */
-const INDEX = `width_bucket(c.duration_ms, '{${DURATION_LIMITS.join(",")}}'::integer[])`;
+/** The index of the histogram for the column `duration_ms` of a source named `c`. */
+export const DURATION_INDEX = `width_bucket(c.duration_ms, '{${DURATION_LIMITS.join(",")}}'::integer[])`;
 
 /** What is counted besides requests, with the sum of each in SQL. */
 const OUTCOMES = ["refused", "failed", "unresolved", "released"];
@@ -15,8 +15,10 @@ const OUTCOMES = ["refused", "failed", "unresolved", "released"];
 /**
  * The sums of counted records, in the order of {@link SUM_COLUMNS}. The records are rows of a source named `c`, with the
  * column `sign`: -1 takes a record back.
+ *
+ * @param index {@link DURATION_INDEX}, or a column that has it: with many records it must be computed once for each
  */
-export const SUMS: readonly string[] = [
+export const toSums = (index: string): readonly string[] => [
   "sum(c.sign)",
   ...OUTCOMES.map((outcome) => `coalesce(sum(c.sign) FILTER (WHERE c.outcome = '${outcome}'), 0)`),
   "sum(c.sign * c.images)",
@@ -24,7 +26,7 @@ export const SUMS: readonly string[] = [
   "coalesce(sum(c.sign * c.tokens), 0)",
   "coalesce(sum(c.sign * c.duration_ms::bigint) FILTER (WHERE c.outcome = 'succeeded'), 0)",
   ...DURATION_COLUMNS.map(
-    (_, at) => `coalesce(sum(c.sign) FILTER (WHERE c.outcome = 'succeeded' AND ${INDEX} = ${at}), 0)`,
+    (_, at) => `coalesce(sum(c.sign) FILTER (WHERE c.outcome = 'succeeded' AND ${index} = ${at}), 0)`,
   ),
 ];
 
@@ -43,11 +45,11 @@ export const SUM_COLUMNS: readonly string[] = [
  * Adds records to their totals. The statement of a function whose transaction has locked the balances of the callers: so no
  * two transactions change the totals of a caller at the same time, and there is no deadlock.
  *
- * @param source the records in SQL, see {@link SUMS}
+ * @param source the records in SQL, see {@link toSums}
  */
 const toUpsert = (source: string): string => `
     INSERT INTO {schema}.hourly_totals AS t (hour, caller, model, channel, ${SUM_COLUMNS.join(", ")})
-      SELECT date_trunc('hour', c.time, 'UTC'), c.caller, c.model, c.channel, ${SUMS.join(", ")}
+      SELECT date_trunc('hour', c.time, 'UTC'), c.caller, c.model, c.channel, ${toSums(DURATION_INDEX).join(", ")}
         FROM ${source} c WHERE c.outcome IS NOT NULL GROUP BY 1, 2, 3, 4
       ON CONFLICT (hour, caller, model, channel) DO UPDATE SET
         ${SUM_COLUMNS.map((name) => `${name} = ${name === "charge" ? "trim_scale(t.charge + excluded.charge)" : `t.${name} + excluded.${name}`}`).join(", ")}`;
