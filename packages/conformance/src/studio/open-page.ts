@@ -21,7 +21,7 @@ export interface StudioPageOptions {
   readonly gateway?: Partial<GatewayOptions>;
   readonly studio?: StudioOptions;
   readonly context?: BrowserContextOptions;
-  /** Below the studio. */
+  /** Below the studio. Default: Try. */
   readonly path?: string;
 }
 
@@ -29,7 +29,7 @@ export interface StudioPageOptions {
 export async function openStudioPage(
   { browser }: OpenBrowser,
   providers: Providers,
-  { gateway: gatewayOptions, studio, context: contextOptions, path = "" }: StudioPageOptions = {},
+  { gateway: gatewayOptions, studio, context: contextOptions, path = "/try" }: StudioPageOptions = {},
 ): Promise<StudioPage> {
   const test = startGateway(providers, { basePath: "/ai", ...gatewayOptions });
   const app = express();

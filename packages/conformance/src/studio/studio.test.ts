@@ -198,8 +198,8 @@ describe.runIf(opened !== undefined)("the studio in Chromium", { timeout: 60_000
       viewport: { width, height: 740 },
     };
     const VIEWS = {
-      try: ["", "textarea"],
-      "try-disabled": ["", "input[type=password]"],
+      try: ["/try", "textarea"],
+      "try-disabled": ["/try", "input[type=password]"],
       channels: ["/channels", "tbody"],
       callers: ["/callers?caller=tester", "aside"],
       prices: ["/prices", "tbody"],

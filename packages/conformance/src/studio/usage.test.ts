@@ -171,7 +171,7 @@ describe.runIf(opened !== undefined)("Usage in Chromium", { timeout: 60_000 }, (
     await page.goto(shared);
     await expect.poll(() => requests.count()).toBe(1);
 
-    expect(await page.locator("rect.selected").count()).toBeGreaterThan(0);
+    await page.locator("rect.selected").first().waitFor({ state: "attached" });
     expect(complaints).toEqual([]);
   });
 

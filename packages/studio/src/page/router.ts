@@ -15,7 +15,7 @@ const CHANGED = "studio:place";
 
 function readPlace(): Place {
   const [first = ""] = location.pathname.slice(BASE.length + 1).split("/");
-  const view = first === "" ? "try" : VIEWS.find((other) => other === first);
+  const view = first === "" ? "usage" : VIEWS.find((other) => other === first);
   return { view, query: new URLSearchParams(location.search) };
 }
 

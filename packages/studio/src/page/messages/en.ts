@@ -168,6 +168,14 @@ export const en = {
   },
 
   usage: {
+    overview: "Now",
+    health: "Health",
+    allReady: (count: number) => (count === 1 ? "The channel is ready" : `All ${count} channels are ready`),
+    someReady: (ready: number, count: number) => `${ready} of ${count} channels ready`,
+    requestCount: (count: string) => (count === "1" ? "1 request" : `${count} requests`),
+    noneNear: "No caller is close to its budget",
+    someNear: (count: number) =>
+      count === 1 ? "1 caller is at 80 % or more" : `${count} callers are at 80 % or more`,
     period: "Period",
     periods: {
       "24h": "24 hours",

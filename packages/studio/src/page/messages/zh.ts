@@ -164,6 +164,13 @@ export const zh: Messages = {
   },
 
   usage: {
+    overview: "当前",
+    health: "健康状况",
+    allReady: (count) => `${count} 个渠道全部可用`,
+    someReady: (ready, count) => `${count} 个渠道中 ${ready} 个可用`,
+    requestCount: (count) => `${count} 次请求`,
+    noneNear: "没有调用方接近预算",
+    someNear: (count) => `${count} 个调用方已用 80% 或更多`,
     period: "时间范围",
     periods: {
       "24h": "24 小时",

@@ -8,6 +8,7 @@ import { writeSpan } from "../usage/bucket-text.js";
 import { Chart } from "../usage/chart.js";
 import { type FigureSums, Figures } from "../usage/figures.js";
 import { LinesTable, nameOf } from "../usage/lines-table.js";
+import { Overview } from "../usage/overview.js";
 import { type Period, toPeriod } from "../usage/period.js";
 import { PeriodPicker } from "../usage/period-picker.js";
 import { RequestPanel } from "../usage/request-panel.js";
@@ -54,6 +55,7 @@ export function UsageView({
       </div>
       <div class={selection.request === undefined ? "" : "with-panel"}>
         <div>
+          <Overview />
           {chart.error?.code === "no_totals" ? (
             <div class="empty">
               <p>{text.noTotals}</p>

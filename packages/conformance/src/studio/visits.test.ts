@@ -1,0 +1,114 @@
+import { afterAll, describe, expect, it } from "vitest";
+import { openBrowser } from "../browser/open-browser.js";
+import { CALLER_KEY } from "../support/test-gateway.js";
+import { useProviders } from "../support/use-providers.js";
+import { fillLedger, SHOWN_ID } from "./fill-ledger.js";
+import { findAxeProblems, measureOverflow } from "./find-problems.js";
+import { openStudioPage, type StudioPage, type StudioPageOptions } from "./open-page.js";
+import { shoot } from "./shoot.js";
+
+const opened = await openBrowser();
+afterAll(() => opened?.close());
+
+/** The callers of the filled ledger. One is close to its budget, one has used it up. */
+const CALLERS = [
+  { id: "tester", key: CALLER_KEY },
+  { id: "web-shop", key: "visit-key-1", budget: "3.9" },
+  { id: "design-team", key: "visit-key-2", budget: "2.34" },
+  { id: "a-caller-with-a-rather-long-name-2026", key: "visit-key-3", budget: "100" },
+];
+
+// The four visits for which the studio was made. Times are those of a machine that runs other tests too.
+describe.runIf(opened !== undefined)("a visit to the studio", { timeout: 60_000 }, () => {
+  const providers = useProviders({ images: "tiny" });
+  const open = async (options: StudioPageOptions = {}): Promise<StudioPage> => {
+    if (opened === undefined) throw new Error("The browser is not open.");
+    return openStudioPage(opened, providers(), {
+      path: "",
+      studio: { caller: "tester" },
+      ...options,
+      gateway: { ledger: await fillLedger(Date.now()), callers: CALLERS, ...options.gateway },
+    });
+  };
+
+  it("of an operator in the morning: health, yesterday's spend and budgets, without a click, in five seconds", async () => {
+    const { page, gateway, complaints } = await open();
+    providers().emulator.faults.add({ status: 401, times: 1 });
+    await gateway.probeChannel("ark");
+
+    const startedAt = performance.now();
+    await page.reload();
+    const overview = page.locator(".overview");
+    await overview.getByText("1 of 2 channels ready").waitFor();
+    await overview.getByText("ark: Cooling down").waitFor();
+    await overview.getByText("2 callers are at 80 % or more").waitFor();
+    await overview.getByText("design-team 100%, web-shop 9").waitFor();
+    await overview.locator(".spent", { hasText: /^0\.\d+$/ }).waitFor();
+    const took = performance.now() - startedAt;
+
+    expect(took).toBeLessThan(5_000);
+    await page.locator(".chart").waitFor();
+    await shoot(page, "visit-morning");
+    expect(await findAxeProblems(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  it("of an operator during an outage: two clicks lead from the first screen to the history of a failed request", async () => {
+    const { page } = await open();
+
+    await page.getByLabel("Result").selectOption("failed");
+    await page.locator("tbody a.mono").first().click();
+
+    const panel = page.getByRole("complementary");
+    await panel.getByText("Attempt 2: channel ark-2, key 2").waitFor();
+    await panel.getByText(/InternalError · 502 after/).waitFor();
+    await panel
+      .getByText(/upstream_error/)
+      .first()
+      .waitFor();
+  });
+
+  it("of a developer: the first image within ten seconds, with its price before and its charge after", async () => {
+    const { page } = await open();
+
+    const startedAt = performance.now();
+    await page.getByRole("link", { name: "Try" }).first().click();
+    await page.getByLabel("Prompt").fill("a fox");
+    await page.getByText("at most 0.03").waitFor();
+    await page.keyboard.press("Control+Enter");
+    await page.getByAltText("Image 1: a fox").waitFor();
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    await page.getByText("Charge 0.03").waitFor();
+  });
+
+  it("of a person who answers a customer: a pasted request id leads to the derivation of its charge", async () => {
+    const { page } = await open();
+    await page.locator(".chart").waitFor();
+
+    await page.keyboard.press("Control+k");
+    await page.keyboard.insertText(SHOWN_ID);
+    await page.getByRole("option", { name: SHOWN_ID }).waitFor();
+    await page.keyboard.press("Enter");
+
+    await page.getByRole("complementary").getByText("1 × 0.03 × 1 = 0.03").waitFor();
+  });
+
+  it.each([
+    ["zh", "dark", 360],
+    ["zh", "light", 1280],
+  ] as const)(
+    "in %s, %s, %i pixels wide has no problem of access and fits",
+    async (_language, colorScheme, width) => {
+      const { page } = await open({
+        context: { locale: "zh-CN", colorScheme, viewport: { width, height: 740 } },
+      });
+
+      await page.getByText("2 个调用方已用 80% 或更多").waitFor();
+      await page.locator(".chart").waitFor();
+
+      expect(await findAxeProblems(page)).toEqual([]);
+      expect(await measureOverflow(page)).toBe(0);
+      await shoot(page, `visit-morning-zh-${colorScheme}-${width}`);
+    },
+  );
+});

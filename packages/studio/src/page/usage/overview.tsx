@@ -1,0 +1,144 @@
+import type { ComponentChildren } from "preact";
+import type { CallerRows, GatewayStatus, UsageReport } from "../../wire.js";
+import { call } from "../api.js";
+import { Status } from "../components/feedback.js";
+import { formatCount } from "../format.js";
+import { useMessages } from "../messages/index.js";
+import { addressOf, followLink } from "../router.js";
+import { type Loaded, useData } from "../use-data.js";
+import { toPeriod } from "./period.js";
+
+const EVERY_SECONDS = 10;
+
+/** What an operator wants to know in the morning: is everything healthy, what was spent yesterday, who is close to a budget. */
+export function Overview() {
+  const { usage: text } = useMessages();
+  return (
+    <dl class="overview" aria-label={text.overview}>
+      <Health />
+      <Yesterday />
+      <Budgets />
+    </dl>
+  );
+}
+
+function Health() {
+  const { usage: text, channels, views } = useMessages();
+  const loaded = useData("overview status", () => call<GatewayStatus>("status"), EVERY_SECONDS);
+  return (
+    <Fact name={text.health} loaded={loaded} address={addressOf("channels")} more={views.channels}>
+      {({ channels: all, ledger, store }) => {
+        const others = all.filter(({ state }) => state !== "ready");
+        const failing = [
+          ...(ledger.state === "failing" ? [`${channels.ledger}: ${channels.health["failing"]}`] : []),
+          ...(store.state === "failing" ? [`${channels.store}: ${channels.health["failing"]}`] : []),
+        ];
+        const isDown = failing.length > 0 || (all.length > 0 && others.length === all.length);
+        return (
+          <>
+            <Status tone={isDown ? "bad" : others.length > 0 ? "warn" : "good"}>
+              {others.length === 0
+                ? text.allReady(all.length)
+                : text.someReady(all.length - others.length, all.length)}
+            </Status>
+            <Names
+              names={[...failing, ...others.map(({ id, state }) => `${id}: ${channels.states[state]}`)]}
+            />
+          </>
+        );
+      }}
+    </Fact>
+  );
+}
+
+function Yesterday() {
+  const { usage: text, language, try: tryText } = useMessages();
+  const period = toPeriod("yesterday", Date.now());
+  const { from, to, bucket, timeZone } = period;
+  const search = new URLSearchParams({ from, to, bucket, timeZone }).toString();
+  const loaded = useData(`overview ${search}`, () => call<UsageReport>(`usage?${search}`));
+  return (
+    <Fact
+      name={text.periods.yesterday}
+      loaded={loaded}
+      address={addressOf("usage", { period: "yesterday" })}
+      more={text.show}
+    >
+      {({ series: { total } }) => (
+        <>
+          <strong class="spent">{total.sums.charge}</strong>
+          <span class="small soft">
+            {tryText.done(total.sums.images)} ·{" "}
+            {text.requestCount(formatCount(total.sums.requests, language))}
+          </span>
+        </>
+      )}
+    </Fact>
+  );
+}
+
+/** The same part as in the summary of the server. */
+const NEAR = 0.8;
+const MAX_NAMES = 3;
+
+function Budgets() {
+  const { usage: text, callers, views, language } = useMessages();
+  const percent = new Intl.NumberFormat(language, { style: "percent", roundingMode: "trunc" });
+  const loaded = useData("overview callers", () => call<CallerRows>("callers"), EVERY_SECONDS);
+  return (
+    <Fact name={callers.budget} loaded={loaded} address={addressOf("callers")} more={views.callers}>
+      {({ callers: rows, summary: { near, empty } }) => (
+        <>
+          <Status tone={empty > 0 ? "bad" : near > 0 ? "warn" : "good"}>
+            {near + empty === 0 ? text.noneNear : text.someNear(near + empty)}
+          </Status>
+          <Names
+            names={rows
+              .filter(({ share = 0 }) => share >= NEAR)
+              .slice(0, MAX_NAMES)
+              .map(({ id, share = 0 }) => `${id} ${percent.format(share)}`)}
+          />
+        </>
+      )}
+    </Fact>
+  );
+}
+
+function Names({ names }: { readonly names: readonly string[] }) {
+  return names.length === 0 ? null : <span class="small wrap">{names.join(", ")}</span>;
+}
+
+/** One answer, with the way to its details. While it is not known, its place is kept. */
+function Fact<T>({
+  name,
+  loaded: { data, error },
+  address,
+  more,
+  children,
+}: {
+  readonly name: string;
+  readonly loaded: Loaded<T>;
+  readonly address: string;
+  readonly more: string;
+  readonly children: (data: T) => ComponentChildren;
+}) {
+  return (
+    <div>
+      <dt>
+        {name}{" "}
+        <a class="small" href={address} onClick={followLink}>
+          {more}
+        </a>
+      </dt>
+      <dd aria-live="polite">
+        {data !== undefined ? (
+          children(data)
+        ) : (
+          <span class="small soft">
+            {error === undefined ? "…" : error.code === "no_totals" ? "–" : error.message}
+          </span>
+        )}
+      </dd>
+    </div>
+  );
+}
