@@ -1,0 +1,80 @@
+import type { Browser } from "playwright-core";
+import { afterAll, describe, expect, it } from "vitest";
+import { openBrowser } from "../browser/open-browser.js";
+import { useProviders } from "../support/use-providers.js";
+import { fillLedger } from "./fill-ledger.js";
+import { openStudioPage } from "./open-page.js";
+
+const opened = await openBrowser();
+afterAll(() => opened?.close());
+
+/** One load of the first screen with an empty cache. */
+interface Load {
+  /** What was sent over the network, compressed. */
+  readonly bytes: number;
+  /** From the navigation until the chart is there. Other programs of the machine make it longer. */
+  readonly milliseconds: number;
+  /** What the page's thread needed of the CPU. */
+  readonly cpuMilliseconds: number;
+}
+
+describe.runIf(opened !== undefined)("the first view, with an empty cache", { timeout: 60_000 }, () => {
+  const providers = useProviders();
+
+  it("is under 200 kB, and needs less than half a second of the CPU in the median of five loads", async () => {
+    if (opened === undefined) throw new Error("The browser is not open.");
+    const { origin } = await openStudioPage(opened, providers(), {
+      gateway: { ledger: await fillLedger(Date.now()) },
+    });
+
+    const loads: Load[] = [];
+    for (let index = 0; index < 5; index++) loads.push(await load(opened.browser, `${origin}/studio`));
+    const median = (name: keyof Load): number =>
+      loads.map((each) => each[name]).toSorted((a, b) => a - b)[2] ?? 0;
+    if (process.env["STUDIO_MEASURE"] !== undefined) {
+      console.log({
+        kB: median("bytes") / 1000,
+        ms: median("milliseconds"),
+        cpuMs: median("cpuMilliseconds"),
+      });
+    }
+
+    expect(median("bytes")).toBeGreaterThan(10_000);
+    expect(median("bytes")).toBeLessThan(200_000);
+    expect(median("cpuMilliseconds")).toBeGreaterThan(0);
+    expect(median("cpuMilliseconds")).toBeLessThan(500);
+  });
+});
+
+async function load(browser: Browser, url: string): Promise<Load> {
+  const context = await browser.newContext({ locale: "en-US" });
+  try {
+    const page = await context.newPage();
+    const session = await context.newCDPSession(page);
+    let bytes = 0;
+    session.on("Network.loadingFinished", ({ encodedDataLength }) => {
+      bytes += encodedDataLength;
+    });
+    await session.send("Network.enable");
+    await session.send("Performance.enable", { timeDomain: "threadTicks" });
+    await page.addInitScript(`
+      const observer = new MutationObserver(() => {
+        if (document.querySelector(".chart") === null) return;
+        window.shownAt = performance.now();
+        observer.disconnect();
+      });
+      observer.observe(document, { childList: true, subtree: true });
+    `);
+    await page.goto(url);
+    await page.locator(".chart").waitFor();
+    const { metrics } = await session.send("Performance.getMetrics");
+    const seconds = metrics.find(({ name }) => name === "TaskDuration")?.value ?? 0;
+    return {
+      bytes,
+      milliseconds: await page.evaluate<number>("window.shownAt"),
+      cpuMilliseconds: seconds * 1000,
+    };
+  } finally {
+    await context.close();
+  }
+}
