@@ -66,11 +66,12 @@ async function compareToUndici(specifier: string): Promise<number> {
 
 // The goal is 110 kB. Since then tasks (7 kB), webhooks (4), the second interface of families and tasks of providers (9) came,
 // then the health and continued requests (6), and callers at run time (5), and budgets with a
-// period, end users and tags (4), and the places where telemetry observes a call, with the log of calls (4).
-it("the bundle of a gateway for Workers has at most 159 kB after gzip", async () => {
+// period, end users and tags (4), and the places where telemetry observes a call, with the log of calls (4), and estimates, pauses of channels
+// and what the status shows of them (4).
+it("the bundle of a gateway for Workers has at most 164 kB after gzip", async () => {
   const source = `import { createGateway } from "@calotype/core"; export default createGateway({});`;
   const { outputFiles } = await bundle(source);
-  expect(gzipSync(outputFiles[0]?.contents ?? "").length).toBeLessThan(159_000);
+  expect(gzipSync(outputFiles[0]?.contents ?? "").length).toBeLessThan(164_000);
 });
 
 it("the billing calculator loads neither undici nor busboy nor any other package", async () => {
