@@ -53,7 +53,7 @@ const LONG = [
 ];
 
 /** Minutes of work on a busy machine: only in `npm run test:full`. */
-const FULL_ONLY = ["**/fleet/task-kills.test.ts"];
+const FULL_ONLY = ["**/fleet/task-kills.test.ts", "**/site/src/build.test.ts"];
 
 const WAIT_LONGER = join(import.meta.dirname, "packages/conformance/src/support/wait-longer.ts");
 const SEED_FAST_CHECK = join(import.meta.dirname, "packages/core/src/testing/seed-fast-check.ts");

@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
 import { readText } from "./support/workspace.js";
 
-/** The cells of each table row whose first cell begins with code. */
+/** The cells of each table row whose first cell begins with code, or with a link to a page of the code. */
 function readRows(path: string, from = ""): string[][] {
   const text = readText(path);
   const lines = text.slice(text.indexOf(from)).split("\n");
-  return lines.filter((line) => line.startsWith("| `")).map((line) => line.split(" | "));
+  return lines.filter((line) => /^\| (?:`|\[`\w+`\]\(errors\/)/.test(line)).map((line) => line.split(" | "));
 }
 
-const withoutMarks = (cell = ""): string => cell.replaceAll(/[|`]/g, "").trim();
+const withoutMarks = (cell = ""): string => cell.replaceAll(/\]\([^)]*\)|[|`[]/g, "").trim();
 
 /** The members of an exported interface. */
 function readMembers(path: string, declared: string): (string | undefined)[] {

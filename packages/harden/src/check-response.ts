@@ -13,7 +13,9 @@ export interface SeenResponse {
 
 /** The codes of the table in docs/errors.md. */
 const CODES: ReadonlySet<string> = new Set(
-  [...readText("docs/errors.md").matchAll(/^\| `(\w+)` \| \d{3} \|/gm)].map(([, code]) => code ?? ""),
+  [...readText("docs/errors.md").matchAll(/^\| \[`(\w+)`\]\(errors\/\w+\.md\) \| \d{3} \|/gm)].map(
+    ([, code]) => code ?? "",
+  ),
 );
 const TYPES: ReadonlySet<string> = new Set([
   "invalid_request_error",

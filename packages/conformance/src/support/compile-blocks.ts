@@ -9,6 +9,8 @@ const FOLDER = join(ROOT, "packages/conformance/.docs-check");
 const COMPILER_OPTIONS = {
   noEmit: true,
   moduleDetection: "force",
+  declaration: false,
+  declarationMap: false,
   // Examples may declare variables that they do not use.
   noUnusedLocals: false,
   noUnusedParameters: false,

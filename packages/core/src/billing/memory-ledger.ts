@@ -53,7 +53,7 @@ export interface MemoryLedgerOptions {
  *
  * It keeps totals, also of dropped records, for 20,000 combinations of hour, caller, model and channel; not on Workers.
  *
- * It also keeps 1,000 tasks, see {@link TaskStore.submit}. When it is full, it drops the tasks that ended longest ago. And it
+ * It also keeps 1,000 tasks, see `TaskStore.submit`. When it is full, it drops the tasks that ended longest ago. And it
  * keeps 10,000 callers that are created at run time.
  *
  * @throws RangeError if `maxRecords` is not a whole number of at least 1

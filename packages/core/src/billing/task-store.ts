@@ -256,7 +256,7 @@ export interface WebhookMessage {
 /** How an attempt to send a message ended. */
 export type WebhookAttempt =
   | { readonly kind: "delivered" }
-  /** @property delayMs the time until the next attempt */
+  /** `delayMs` is the time until the next attempt. */
   | { readonly kind: "retry"; readonly delayMs: number; readonly error: string }
   | { readonly kind: "given_up"; readonly error: string };
 

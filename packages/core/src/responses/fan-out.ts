@@ -226,7 +226,9 @@ async function* streamImages(
 /** The body of `/v1`, for images that are held. */
 async function render(parts: CallParts, ends: readonly CallEnd[]): Promise<string | Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of streamImages(parts, ends, NEVER)) chunks.push(chunk);
+  // Not a constant of the module: Workers allow no signal outside a request.
+  const neverAborted = new AbortController().signal;
+  for await (const chunk of streamImages(parts, ends, neverAborted)) chunks.push(chunk);
   return join([...chunks, encodePiece(renderEnd(merge(parts, ends)))]);
 }
 
@@ -247,8 +249,6 @@ function toSeconds({ now }: CallParts): number {
 }
 
 const EMPTY: ImageResult = { images: [], errors: [], fields: {} };
-
-const NEVER = new AbortController().signal;
 
 /** In bytes. */
 const MAX_STRING_LENGTH = 1024 * 1024;

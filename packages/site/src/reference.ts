@@ -1,0 +1,138 @@
+// The API reference: one page for each entry point of each published package, from the declarations of its build.
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { Application, type TypeDocOptions } from "typedoc";
+import type { PluginOptions } from "typedoc-plugin-markdown";
+import { slugify } from "./markdown.ts";
+import { REFERENCE, ROOT } from "./pages.ts";
+
+/** An entry point of a published package. */
+export interface EntryPoint {
+  /** `@calotype/core/billing`. */
+  readonly name: string;
+  /** The path of its declarations from the root. */
+  readonly types: string;
+  /** The name of its page in the reference, without `.md`: `core/billing`. */
+  readonly page: string;
+}
+
+/** The entry points of the published packages, in the order of their package.json files. */
+export function listEntryPoints(): EntryPoint[] {
+  return globSync("packages/*/package.json", { cwd: ROOT })
+    .toSorted()
+    .flatMap((path) => {
+      const { name, private: isPrivate, exports } = JSON.parse(readFileSync(join(ROOT, path), "utf8"));
+      if (isPrivate === true) return [];
+      return Object.entries<{ types?: string }>(exports)
+        .filter(([, { types }]) => types !== undefined)
+        .map(([subpath, { types = "" }]) => ({
+          name: `${name}${subpath.slice(1)}`,
+          types: join(dirname(path), types).replaceAll("\\", "/"),
+          page: `${name.replace("@calotype/", "")}${subpath === "." ? "/index" : subpath.slice(1)}`,
+        }));
+    });
+}
+
+/**
+ * Writes the pages. The packages must be built.
+ *
+ * @throws Error if TypeDoc reports an error or a warning, such as a link in a comment to a name that does not exist
+ */
+export async function writeReference(): Promise<void> {
+  const entryPoints = listEntryPoints();
+  const out = join(ROOT, REFERENCE);
+  rmSync(out, { recursive: true, force: true });
+  const options: TypeDocOptions & Partial<PluginOptions> = {
+    entryPoints: entryPoints.map(({ types }) => join(ROOT, types)),
+    tsconfig: join(import.meta.dirname, "../reference.tsconfig.json"),
+    plugin: ["typedoc-plugin-markdown"],
+    out,
+    router: "module",
+    readme: "none",
+    logLevel: "Warn",
+    treatWarningsAsErrors: true,
+    excludeExternals: true,
+    disableSources: true,
+    hidePageHeader: true,
+    hideBreadcrumbs: true,
+    parametersFormat: "table",
+    interfacePropertiesFormat: "table",
+    classPropertiesFormat: "table",
+    typeDeclarationFormat: "table",
+    enumMembersFormat: "table",
+    tableColumnSettings: { hideSources: true, hideInherited: true, hideModifiers: true },
+  };
+  const app = await Application.bootstrapWithPlugins(options);
+  const project = await app.convert();
+  if (project === undefined) throw new Error("TypeDoc could not read the declarations.");
+  const byModule = new Map(entryPoints.map((entry) => [moduleNameOf(entry), entry]));
+  for (const module of project.children ?? []) {
+    const entry = byModule.get(module.name);
+    if (entry === undefined)
+      throw new Error(`TypeDoc found a module that no package exports: ${module.name}`);
+    module.name = entry.page;
+  }
+  app.validate(project);
+  await app.generateOutputs(project);
+  if (app.logger.hasErrors() || app.logger.hasWarnings())
+    throw new Error("TypeDoc reported the problems above.");
+  for (const entry of entryPoints) writeTitle(join(out, `${entry.page}.md`), entry);
+  writeIndex(out, entryPoints);
+}
+
+/** TypeDoc names a module after its file: `core/dist/billing`. */
+function moduleNameOf({ types }: EntryPoint): string {
+  return types.replace(/^packages\//, "").replace(/(?:\/index)?\.d\.ts$/, "");
+}
+
+function writeTitle(path: string, { name }: EntryPoint): void {
+  const text = correctAnchors(readFileSync(path, "utf8")).replace(/^# .*$/m, () => `# ${name}`);
+  writeFileSync(path, `---\noutline: [2, 3]\n---\n\n${text}`);
+}
+
+/**
+ * TypeDoc's plugin counts `Gateway.status` and `GatewayStatus` as one name, and links to a second heading that does not
+ * exist. Such a link gets the anchor of the first one. The build reports what is still wrong.
+ */
+function correctAnchors(text: string): string {
+  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => slugify(heading));
+  const isSingle = (anchor: string) => headings.filter((heading) => heading === anchor).length === 1;
+  return text.replaceAll(/\(#([\w-]+)-\d+\)/g, (link, anchor) => (isSingle(anchor) ? `(#${anchor})` : link));
+}
+
+function writeIndex(out: string, entryPoints: readonly EntryPoint[]): void {
+  const rows = entryPoints.map(({ name, page }) => `| [\`${name}\`](${page}.md) | ${describe(name)} |`);
+  mkdirSync(out, { recursive: true });
+  // In place of TypeDoc's own list.
+  writeFileSync(join(out, "README.md"), [INTRODUCTION, ...rows, ""].join("\n"));
+}
+
+const INTRODUCTION = `# API reference
+
+Every name that the packages export. These pages are written from the comments of the code when the site is built.
+[Configuration](../../../../docs/configuration.md) lists the options of \`createGateway\` with their defaults.
+
+| Entry point | Contents |
+| --- | --- |`;
+
+const CONTENTS: Readonly<Record<string, string>> = {
+  "@calotype/core": "`createGateway`, its options, `GatewayError`, records, events.",
+  "@calotype/core/adapter": "What an adapter of a web framework needs.",
+  "@calotype/core/billing": "Prices and charges, without a gateway.",
+  "@calotype/core/families": "The providers' wire formats, and what a family of your own needs.",
+  "@calotype/core/families/gemini": "The family of Gemini.",
+  "@calotype/core/families/openai": "The family of OpenAI and of services with its API.",
+  "@calotype/core/openapi": "The OpenAPI document.",
+  "@calotype/core/reference": "The page that shows the OpenAPI document.",
+  "@calotype/core/sse": "The relay of server-sent events, without a gateway.",
+  "@calotype/core/stores": "What a ledger, an admission store or a store of results of your own needs.",
+  "@calotype/core/testing": "Helpers for tests of families and stores.",
+};
+
+/** What an entry point is for: from the table above, or the description of its package. */
+function describe(name: string): string {
+  const [, folder = ""] = /^@calotype\/([^/]+)$/.exec(name) ?? [];
+  const known = CONTENTS[name];
+  if (known !== undefined || folder === "") return known ?? "";
+  return JSON.parse(readFileSync(join(ROOT, "packages", folder, "package.json"), "utf8")).description;
+}

@@ -1,0 +1,48 @@
+// The versions of the site. Each released version is built by itself from the tag of its release, see CONTRIBUTING.md.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "./pages.ts";
+
+/** What is built, and where it will be on the web. */
+export interface Build {
+  /** The path of the whole site: `/`, or `/calotype/` on a host with several sites. */
+  readonly root: string;
+  /** The path of this version: the root, or `/v0.2/`. */
+  readonly base: string;
+  /** The folder of this version in `dist`: empty, or `v0.2`. */
+  readonly folder: string;
+  /** What the menu calls this version: `0.2`, or `0.2 (not released)`. */
+  readonly label: string;
+}
+
+/**
+ * Reads `DOCS_ROOT` and `DOCS_RELEASE`, which the command sets.
+ *
+ * @throws Error if one of them has another form
+ */
+export function readBuild({ DOCS_ROOT: root = "/", DOCS_RELEASE: release }: NodeJS.ProcessEnv): Build {
+  if (!/^\/([\w.-]+\/)*$/.test(root)) throw new Error(`--root begins and ends with "/": ${root}`);
+  const own = readOwnVersion();
+  const label = listReleases().includes(own) ? own : `${own} (not released)`;
+  if (release === undefined) return { root, base: root, folder: "", label };
+  if (release !== own) throw new Error(`--release ${release}: the packages of this checkout are ${own}.`);
+  return { root, base: `${root}v${release}/`, folder: `v${release}`, label: release };
+}
+
+/** The released versions, the newest first, from versions.json. The menu of every version shows them. */
+function listReleases(): string[] {
+  const versions: unknown = JSON.parse(readFileSync(VERSIONS, "utf8"));
+  if (Array.isArray(versions) && versions.every(isVersion)) return versions;
+  throw new Error('packages/site/versions.json must be a list of versions such as "0.2".');
+}
+
+/** The path of versions.json. */
+export const VERSIONS = join(import.meta.dirname, "../versions.json");
+
+/** The version of the packages in this checkout without the patch: `0.2`. */
+function readOwnVersion(): string {
+  const { version } = JSON.parse(readFileSync(join(ROOT, "packages/core/package.json"), "utf8"));
+  return String(version).split(".").slice(0, 2).join(".");
+}
+
+const isVersion = (version: unknown): version is string => /^\d+\.\d+$/.test(String(version));
