@@ -1,5 +1,7 @@
 export type { PauseOptions, ResumeOptions } from "./admission/pauses.js";
+export type { LimitReports } from "./admission/read-limits.js";
 export type { HoldEndReport } from "./billing/records.js";
+export type { LimitsPatch } from "./callers/caller-settings.js";
 export type { AttemptCounts, ChannelError } from "./channels/attempt-history.js";
 export type { ChannelPause } from "./channels/paused.js";
 export type { ChannelState } from "./channels/status.js";

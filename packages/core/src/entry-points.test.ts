@@ -21,14 +21,14 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     createMemoryAdmissionStore createMemoryLedger DecimalInput EstimateQuery RequestEstimate WebHost ErrorCode ErrorType FailureEvent Fetch
     FindEndpoints FinishedImage Gateway GatewayError GatewayErrorDetails GatewayOptions GatewayOptionsError
     GatewayStatus generateApiKey GeneratedApiKey hashApiKey HealthCheckStatus HealthState IdempotencyOptions ImageRequest isGatewayError
-    JsonObject KeyOptions KeyProbe KeyStatus LimitReports LimitsPatch LimitStatus Loadable Logger LostPolicy MemoryAdmissionStore
+    JsonObject KeyOptions KeyProbe KeyStatus LimitStatus Loadable Logger LostPolicy
     MemoryAdmissionStoreOptions MemoryLedgerOptions ModelOptions ModelStatus Operation OptionsProblem Preferences ReferenceImage ReleasedRecord RequestEvent
     ResponseFormat ResultsOptions RotateOptions RunTasksOptions SettledRecord SizeMode StreamFormat TaskBatch TaskOptions
     TimeoutOptions UnresolvedRecord Usage UsageRecord WebhookEndpoint WebhookEndpointName
     WebhookFilter WebhookMessage Webhooks WebhooksOptions`,
   "./adapter.ts": `
     AttemptDetail AttemptObserver CallObserver AttemptCounts ChannelError ChannelPause ChannelState PauseOptions ProbeEstimate ProbeModel ResumeOptions CooldownChange HoldEndReport ObservedResponse SkippedRoute StartedAttempt StartedCall Telemetry
-    allowFreeing ClientSignal freeChunk Gateway GatewayRequest GatewayResponse GatewayResponseBody HeaderReader
+    allowFreeing ClientSignal freeChunk Gateway GatewayRequest GatewayResponse GatewayResponseBody HeaderReader LimitReports LimitsPatch
     createFetch isFreeable MountedHandler ReadableLike toChunks WebHost`,
   "./stores.ts": `
     BudgetAlert BudgetLedger BudgetPeriod BudgetStore BudgetThreshold createAlert createAlertListeners findAlerts findPeriod
@@ -53,7 +53,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     ItemizedDerivation LostPolicy MadeImage MemoryLedgerOptions ModelDetails Operation PerImageDetails
     PerRequestDerivation PerRequestDetails PerTokenDerivation PerTokenDetails PriceTables PriceTier
     RecordFilter ReleasedRecord RequestBounds RoundingLine SettledRecord TokenKind TotalsKey
-    RepricedSums RepricedUsage repriceRecords GatewayUsage HistoryLedger RecordPage RecordQuery SeriesKey SeriesQuery UsageHistory UsageLine UsageOutcome UsageSeries
+    createRepricer RepricedSums RepricedUsage Repricer repriceRecords GatewayUsage HistoryLedger RecordPage RecordQuery SeriesKey SeriesQuery UsageHistory UsageLine UsageOutcome UsageSeries
     UsageSums UnresolvedRecord Usage UsageRecord UsageReports UsageTotal`,
   "./families/index.ts": `
     applyImageCount BackgroundRules Capabilities Base64Image checkSize countUpstreamCalls Dialect FailedResponse FieldTypes FormPart ProviderTask ReportedFailure Submission TaskProtocol TaskState UpstreamBody createUploadedImage failureKindOfStatus FailureReason

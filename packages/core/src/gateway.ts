@@ -23,7 +23,8 @@ import type { GatewayRequest, GatewayResponse } from "./http.js";
 import { shutDown } from "./lifecycle.js";
 import { respondWithModels } from "./models-endpoint.js";
 import { respondWithDescription, respondWithReference } from "./openapi-endpoint.js";
-import type { GatewayOptions } from "./options/options.js";
+import type { GatewayOptions, OptionsProblem } from "./options/options.js";
+import { findPriceProblems } from "./options/validate.js";
 import { holdHost, runPipeline } from "./pipeline.js";
 import {
   createRouteMatcher,
@@ -137,6 +138,12 @@ export interface Gateway {
   ): Promise<RequestEstimate>;
   /** Returns the prices that are in effect now. `undefined` without the option `billing`. */
   prices(): Promise<PriceTables | undefined>;
+  /**
+   * Checks prices with the rules of the option `billing`, before `calculateCharge` or `repriceRecords` use them. Returns every
+   * problem with its path, such as `model_details["image-*"].model_price`; an empty list if there is none. Whether the gateway
+   * has the models is not checked, because records may have others.
+   */
+  checkPrices(tables: unknown): readonly OptionsProblem[];
   /** What was used and charged, and the open holds of callers. Read-only. */
   readonly usage: GatewayUsage;
   /** What callers have spent of their budgets, and the periods before. Read-only. */
@@ -373,6 +380,7 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
       changeChannel(id, () => permanent.pauses.resume(id, resumeOptions)),
     estimate: async (request, asked) => estimateRequest(await reloadable.get(), request, asked),
     prices: async () => (await reloadable.get()).prices?.tables,
+    checkPrices: findPriceProblems,
     start() {
       if (closing === undefined) maintenance.start();
     },

@@ -1,9 +1,8 @@
 export {
   createMemoryAdmissionStore,
-  type MemoryAdmissionStore,
   type MemoryAdmissionStoreOptions,
 } from "./admission/memory-store.js";
-export type { LimitReports, LimitStatus } from "./admission/read-limits.js";
+export type { LimitStatus } from "./admission/read-limits.js";
 export { type GeneratedApiKey, generateApiKey, hashApiKey } from "./auth/api-key.js";
 export type { Authenticate, CallerOptions } from "./auth/authenticate.js";
 export { createMemoryLedger, type MemoryLedgerOptions } from "./billing/memory-ledger.js";
@@ -15,7 +14,7 @@ export type {
   UsageRecord,
 } from "./billing/records.js";
 export type { WebhookEndpointName, WebhookFilter, WebhookMessage } from "./billing/task-store.js";
-export type { CallerPatch, CallerSettings, ChangedField, LimitsPatch } from "./callers/caller-settings.js";
+export type { CallerPatch, CallerSettings, ChangedField } from "./callers/caller-settings.js";
 export type {
   CallerAuditEntry,
   CallerInfo,

@@ -8,6 +8,7 @@ import type {
   EstimateQuery,
   GatewayStatus,
   LimitStatus,
+  OptionsProblem,
   RequestEstimate,
   UsageRecord,
 } from "@calotype/core";
@@ -18,6 +19,7 @@ import type {
   ModelDetails,
   PriceTables,
   RecordPage,
+  RepricedSums,
   UsageLine,
   UsageSeries,
   UsageSums,
@@ -148,6 +150,41 @@ export interface SearchResult {
 export interface PriceView {
   /** `null` without prices. */
   readonly tables: PriceTables | null;
+  /** The models that have a price, with what they can do. */
+  readonly models: readonly ModelEntry[];
+}
+
+/** `POST api/prices/reprice`: what the requests of a period would have cost under other prices. */
+export interface RepriceRequest {
+  /** ISO 8601 with a zone. It is included. */
+  readonly from: string;
+  /** It is not included. */
+  readonly to: string;
+  readonly tables: PriceTables;
+}
+
+/** A line of the response to {@link RepriceRequest}, which is JSON Lines: how far it is, and at last the result or an error. */
+export type RepriceLine =
+  | { readonly kind: "progress"; readonly records: number; readonly until: string }
+  | { readonly kind: "result"; readonly result: RepriceResult }
+  | { readonly kind: "error"; readonly error: ErrorBody["error"] };
+
+/** What some requests would have cost. */
+export interface RepricedLine extends RepricedSums {
+  /** `newCharge - charge`, a decimal string that can be negative. */
+  readonly change: string;
+}
+
+/** What the records of a period would have cost. */
+export interface RepriceResult extends RepricedLine {
+  /** Those whose charges change the most, at most 100. */
+  readonly models: readonly (RepricedLine & { readonly model: string })[];
+  readonly callers: readonly (RepricedLine & { readonly caller: string })[];
+  /** How many models and callers there are in all. */
+  readonly modelCount: number;
+  readonly callerCount: number;
+  /** The period has more records than are read at once: only those before this time are counted. */
+  readonly cutAt?: string;
 }
 
 /** `POST api/prices/calculate`: what a number of images costs, with the derivation. */
@@ -158,9 +195,11 @@ export interface CalculateRequest {
   /** Pixels of each image, such as `2048x2048`. */
   readonly size?: string;
   readonly quality?: string;
-  readonly outputTokens?: number;
-  readonly totalTokens?: number;
+  /** How many of the images are layers. */
+  readonly layers?: number;
   readonly referenceImages?: number;
+  /** What the provider reports, such as `output_tokens`. */
+  readonly tokens?: Readonly<Record<string, number>>;
 }
 
 /** The answer to {@link CalculateRequest}. */
@@ -205,5 +244,7 @@ export interface ErrorBody {
     readonly param?: string | null;
     /** The provider's id of the request, if it sent one. */
     readonly upstream_request_id?: string;
+    /** What is wrong with the prices that were sent, each with its path. */
+    readonly problems?: readonly OptionsProblem[];
   };
 }

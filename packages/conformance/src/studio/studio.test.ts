@@ -155,17 +155,6 @@ describe.runIf(opened !== undefined)("the studio in Chromium", { timeout: 60_000
     });
   });
 
-  describe("Prices", () => {
-    it("shows the table and derives a charge", async () => {
-      const { page } = await open({ path: "/prices" });
-
-      await page.getByRole("cell", { name: "0.03 per image" }).waitFor();
-      await page.getByLabel("Images").fill("7");
-      await page.getByRole("button", { name: "Calculate" }).click();
-      await expect.poll(() => page.locator(".derivation").textContent()).toBe("7 × 0.03 × 1 = 0.21");
-    });
-  });
-
   it("shows what callers and providers send as text, never as markup", async () => {
     const { page, gateway, complaints } = await open({
       studio: { caller: "tester" },

@@ -42,7 +42,13 @@ export type {
   UsageRecord,
 } from "./records.js";
 export { exportRecords } from "./reports.js";
-export { type RepricedSums, type RepricedUsage, repriceRecords } from "./reprice.js";
+export {
+  createRepricer,
+  type RepricedSums,
+  type RepricedUsage,
+  type Repricer,
+  repriceRecords,
+} from "./reprice.js";
 export type {
   GatewayUsage,
   HistoryLedger,

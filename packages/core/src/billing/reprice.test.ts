@@ -3,7 +3,7 @@ import type { ChargeLine } from "./charge.js";
 import type { ModelDetails } from "./model-details.js";
 import { calculateCharge } from "./pricing.js";
 import type { SettledRecord, UsageRecord } from "./records.js";
-import { repriceRecords } from "./reprice.js";
+import { createRepricer, repriceRecords } from "./reprice.js";
 
 const FACTS = {
   time: "2026-01-31T12:00:00.000Z",
@@ -126,7 +126,7 @@ it("with the prices of the charges, nothing changes", async () => {
   expect(newCharge).toBe(charge);
 });
 
-it("requests without a price or an outcome keep their charge, and each model has its sums", async () => {
+it("requests without a price or an outcome keep their charge, and each model and caller has its sums", async () => {
   const lost = {
     ...FACTS,
     state: "unresolved",
@@ -149,11 +149,43 @@ it("requests without a price or an outcome keep their charge, and each model has
     newCharge: "0.68",
     estimated: 0,
     kept: 3,
+    keptBecause: { outcome: 1, model: 1, group: 1 },
     models: [
-      { model: "m", requests: 3, charge: "0.66", newCharge: "0.6", estimated: 0, kept: 2 },
-      { model: "other", requests: 1, charge: "0.08", newCharge: "0.08", estimated: 0, kept: 1 },
+      {
+        model: "m",
+        requests: 3,
+        charge: "0.66",
+        newCharge: "0.6",
+        estimated: 0,
+        kept: 2,
+        keptBecause: { outcome: 1, model: 0, group: 1 },
+      },
+      {
+        model: "other",
+        requests: 1,
+        charge: "0.08",
+        newCharge: "0.08",
+        estimated: 0,
+        kept: 1,
+        keptBecause: { outcome: 0, model: 1, group: 0 },
+      },
     ],
+    callers: [expect.objectContaining({ caller: "me", requests: 4, newCharge: "0.68" })],
   });
+});
+
+it("a repricer shows the sums of the records so far, which later records do not change", () => {
+  const repricer = createRepricer({ model_details: { m: flat("0.01") } });
+  expect(repricer.sum()).toMatchObject({ requests: 0, charge: "0", models: [], callers: [] });
+  repricer.add({ ...recordOf(two, flat("0.04")), caller: "you" });
+  const first = repricer.sum();
+  repricer.add(recordOf(two, flat("0.04")));
+  repricer.add({ ...recordOf(two, flat("0.04")), model: "other" });
+  expect(first).toMatchObject({ requests: 1, newCharge: "0.02", keptBecause: { model: 0 } });
+  expect(repricer.sum().callers).toMatchObject([
+    { caller: "me", requests: 2, charge: "0.16", newCharge: "0.1" },
+    { caller: "you", requests: 1, charge: "0.08", newCharge: "0.02" },
+  ]);
 });
 
 it("a price that is not usable is an error", async () => {

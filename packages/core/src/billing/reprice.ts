@@ -20,13 +20,30 @@ export interface RepricedSums {
    * record does not say them for each image. Unknown sizes have the highest price; unknown tokens and references cost nothing.
    */
   readonly estimated: number;
-  /** How many requests were not repriced: their outcome is unknown, or the other prices do not name their model or group. */
+  /** How many requests were not repriced. */
   readonly kept: number;
+  /** Why they were not repriced. */
+  readonly keptBecause: {
+    /** Their outcome is not known, or they reached no provider. */
+    readonly outcome: number;
+    /** The other prices do not name their model. */
+    readonly model: number;
+    /** The other prices do not name their group. */
+    readonly group: number;
+  };
 }
 
-/** The sums of all requests, and of each model in the order of its name. */
+/** The sums of all requests, and of each model and each caller in the order of its name. */
 export interface RepricedUsage extends RepricedSums {
   readonly models: readonly (RepricedSums & { readonly model: string })[];
+  readonly callers: readonly (RepricedSums & { readonly caller: string })[];
+}
+
+/** Adds up records one by one, see {@link createRepricer}. */
+export interface Repricer {
+  add(record: UsageRecord): void;
+  /** Returns the sums of the records so far. */
+  sum(): RepricedUsage;
 }
 
 /**
@@ -51,21 +68,44 @@ export async function repriceRecords(
   records: AsyncIterable<UsageRecord> | Iterable<UsageRecord>,
   prices: PriceTables,
 ): Promise<RepricedUsage> {
+  const repricer = createRepricer(prices);
+  for await (const record of records) repricer.add(record);
+  return repricer.sum();
+}
+
+/**
+ * As {@link repriceRecords}, for a program that reads the records itself: in pages, with progress, or only so many of them.
+ *
+ * @throws RangeError when a price or a ratio is not usable
+ */
+export function createRepricer(prices: PriceTables): Repricer {
   const list = createPriceList(prices);
   const total = createSums();
   const models = new Map<string, GrowingSums>();
-  for await (const record of records) {
-    const sums = models.get(record.model) ?? createSums();
-    models.set(record.model, sums);
-    const change = reprice(record, list);
-    for (const to of [total, sums]) addChange(to, change);
-  }
+  const callers = new Map<string, GrowingSums>();
   return {
-    ...showSums(total),
-    models: [...models]
-      .toSorted(([one], [other]) => compareStrings(one, other))
-      .map(([model, sums]) => ({ model, ...showSums(sums) })),
+    add(record) {
+      const change = reprice(record, list);
+      for (const sums of [total, sumsOf(models, record.model), sumsOf(callers, record.caller)]) {
+        addChange(sums, change);
+      }
+    },
+    sum: () => ({
+      ...showSums(total),
+      models: sortSums(models).map(([model, sums]) => ({ model, ...showSums(sums) })),
+      callers: sortSums(callers).map(([caller, sums]) => ({ caller, ...showSums(sums) })),
+    }),
   };
+}
+
+function sumsOf(all: Map<string, GrowingSums>, name: string): GrowingSums {
+  const sums = all.get(name) ?? createSums();
+  all.set(name, sums);
+  return sums;
+}
+
+function sortSums(all: ReadonlyMap<string, GrowingSums>): readonly (readonly [string, GrowingSums])[] {
+  return [...all].toSorted(([one], [other]) => compareStrings(one, other));
 }
 
 /** One request under other prices. */
@@ -73,33 +113,40 @@ interface Change {
   readonly charge: Decimal;
   readonly newCharge: Decimal;
   readonly isEstimated: boolean;
-  readonly isKept: boolean;
+  /** Why the request keeps its charge. `undefined` if it was repriced. */
+  readonly keptBecause: keyof RepricedSums["keptBecause"] | undefined;
 }
 
 function reprice(record: UsageRecord, list: PriceList): Change {
   const charge = readDecimal(record.charge);
-  const kept = { charge, newCharge: charge, isEstimated: false, isKept: true };
-  if (record.state !== "settled") return kept;
+  const keep = (keptBecause: Change["keptBecause"]): Change => ({
+    charge,
+    newCharge: charge,
+    isEstimated: false,
+    keptBecause,
+  });
+  if (record.state !== "settled") return keep("outcome");
   const details = findDetails(list, record);
-  if (details === undefined) return kept;
+  if (typeof details === "string") return keep(details);
   const usage = keepCounts(record.usage) ?? toUsage(record.derivation);
   // As with the first charge: nothing was made and nothing was reported.
   if (record.images === 0 && usage === undefined && readLines(record.derivation).length === 0) {
-    return { charge, newCharge: ZERO, isEstimated: false, isKept: false };
+    return { charge, newCharge: ZERO, isEstimated: false, keptBecause: undefined };
   }
   const report = toReport(record, usage);
   const { amount, derivation } = list.find(record.model, record.group).charge(report);
   const lacksTokens = "unpriced" in derivation && (derivation.unpriced ?? false);
   const isEstimated = lacksTokens || (isPerImage(details) && isEstimate(details, report, record.derivation));
-  return { charge, newCharge: readDecimal(amount), isEstimated, isKept: false };
+  return { charge, newCharge: readDecimal(amount), isEstimated, keptBecause: undefined };
 }
 
-function findDetails(list: PriceList, { model, group }: SettledRecord): ModelDetails | undefined {
+/** Returns the price, or what the tables do not name. */
+function findDetails(list: PriceList, { model, group }: SettledRecord): ModelDetails | "model" | "group" {
   try {
     return list.findTerms(model, group).details;
   } catch (error) {
-    // The tables do not name the model or the group.
-    if (error instanceof GatewayError) return undefined;
+    if (error instanceof GatewayError && error.code === "model_not_priced") return "model";
+    if (error instanceof GatewayError && error.code === "group_not_priced") return "group";
     throw error;
   }
 }
@@ -180,18 +227,35 @@ function readLines(derivation: ChargeDerivation | undefined): readonly ChargeLin
   return derivation.lines.filter((line): line is ChargeLine => line.what !== "rounding");
 }
 
-type GrowingSums = { requests: number; charge: Decimal; newCharge: Decimal; estimated: number; kept: number };
+interface GrowingSums {
+  requests: number;
+  charge: Decimal;
+  newCharge: Decimal;
+  estimated: number;
+  kept: number;
+  keptBecause: { outcome: number; model: number; group: number };
+}
 
-const createSums = (): GrowingSums => ({ requests: 0, charge: ZERO, newCharge: ZERO, estimated: 0, kept: 0 });
+function createSums(): GrowingSums {
+  const keptBecause = { outcome: 0, model: 0, group: 0 };
+  return { requests: 0, charge: ZERO, newCharge: ZERO, estimated: 0, kept: 0, keptBecause };
+}
 
-function addChange(sums: GrowingSums, { charge, newCharge, isEstimated, isKept }: Change): void {
+function addChange(sums: GrowingSums, { charge, newCharge, isEstimated, keptBecause }: Change): void {
   sums.requests += 1;
   sums.charge = addDecimals(sums.charge, charge);
   sums.newCharge = addDecimals(sums.newCharge, newCharge);
   sums.estimated += Number(isEstimated);
-  sums.kept += Number(isKept);
+  if (keptBecause === undefined) return;
+  sums.kept += 1;
+  sums.keptBecause[keptBecause] += 1;
 }
 
-function showSums({ charge, newCharge, ...counts }: GrowingSums): RepricedSums {
-  return { ...counts, charge: formatDecimal(charge), newCharge: formatDecimal(newCharge) };
+function showSums({ charge, newCharge, keptBecause, ...counts }: GrowingSums): RepricedSums {
+  return {
+    ...counts,
+    keptBecause: { ...keptBecause },
+    charge: formatDecimal(charge),
+    newCharge: formatDecimal(newCharge),
+  };
 }

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import type { UsageReports } from "../billing/ledger.js";
+import type { PriceTables } from "../billing/model-details.js";
 import type { ModelOptions } from "../models/resolve-model.js";
 import type { BodyLimits } from "../request/read-request.js";
 import { MIN_SECRET_LENGTH, type ResultsOptions } from "../results/results.js";
@@ -56,10 +57,17 @@ const model = z.strictObject(
   "must be an object with family",
 );
 
+const priceTables = {
+  model_details: z.record(name, modelDetails, "is missing: an object of model names and their prices"),
+  group_ratio: z.optional(z.record(name, decimal, "must be an object of groups and their ratios")),
+} satisfies Fields<PriceTables>;
+
+/** The schema of prices alone. */
+export const priceTablesSchema = z.strictObject(priceTables, "must be an object with model_details");
+
 const billing = z.strictObject(
   {
-    model_details: z.record(name, modelDetails, "is missing: an object of model names and their prices"),
-    group_ratio: z.optional(z.record(name, decimal, "must be an object of groups and their ratios")),
+    ...priceTables,
     onLost: z.optional(z.literal(["release", "charge"], 'must be "release" or "charge"')),
   } satisfies Fields<LoadedBilling>,
   "must be an object with model_details",

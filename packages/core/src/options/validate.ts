@@ -16,7 +16,7 @@ import { checkWebhooks } from "./check-webhooks.js";
 import type { LoadedOptions } from "./load.js";
 import { findOldName } from "./old-names.js";
 import type { GatewayOptions, OptionsProblem } from "./options.js";
-import { fixedOptionsSchema, gatewayOptionsSchema } from "./schema.js";
+import { fixedOptionsSchema, gatewayOptionsSchema, priceTablesSchema } from "./schema.js";
 
 /** The families that every gateway has. All others are passed in `families`. */
 export const BUILT_IN_FAMILIES: readonly Family[] = [seedream, qwenImage];
@@ -97,6 +97,11 @@ export function checkFixedOptions(options: GatewayOptions): void {
     problems.push(...checkCallLog(options));
   }
   if (problems.length > 0) throw new GatewayOptionsError(problems);
+}
+
+/** Returns the problems of prices, with the rules of the option `billing`. Paths begin at the tables. */
+export function findPriceProblems(tables: unknown): readonly OptionsProblem[] {
+  return priceTablesSchema.safeParse(tables).error?.issues.flatMap(toProblems) ?? [];
 }
 
 /** The page reads the document. */

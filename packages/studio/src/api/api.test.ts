@@ -480,41 +480,6 @@ describe("channels", () => {
   });
 });
 
-describe("prices", () => {
-  it("are those in effect, and the calculator derives a charge from them", async () => {
-    const { send } = openStudio();
-
-    const { json } = await send({ path: "/api/prices" });
-    const calculated = await send({
-      method: "POST",
-      path: "/api/prices/calculate",
-      body: { model: MODEL, images: 3 },
-    });
-
-    expect(json).toMatchObject({
-      tables: { model_details: { [MODEL]: { model_price: "0.2" } }, group_ratio: { default: "1" } },
-    });
-    expect(calculated.json).toMatchObject({ amount: "0.6", derivation: { count: 3, model_price: "0.2" } });
-  });
-
-  it.each([
-    [{ model: "constructor", images: 1 }, "model"],
-    [{ model: { toString: 1 }, images: 1 }, "model"],
-    [{ model: MODEL, group: { toString: 1 }, images: 1 }, "group"],
-    [{ model: MODEL, group: "__proto__", images: 1 }, "group"],
-    [{ model: MODEL, images: 1e9 }, "images"],
-    [{ model: MODEL, images: "1" }, "images"],
-    [{ model: MODEL, images: 1, size: "big" }, null],
-    [{ model: MODEL, images: 1, referenceImages: -1 }, null],
-  ])("%j gets a 400", async (body, param) => {
-    const { send } = openStudio();
-
-    const { status, json } = await send({ method: "POST", path: "/api/prices/calculate", body });
-
-    expect([status, json]).toMatchObject([400, { error: { param } }]);
-  });
-});
-
 describe("hostile strings", () => {
   it.each(HOSTILE)("%s comes back as JSON only, never as markup", async (text) => {
     const { send } = openStudio({ caller: "shop" });

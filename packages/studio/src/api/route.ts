@@ -16,6 +16,7 @@ export type StudioGateway = Pick<
   | "resumeChannel"
   | "estimate"
   | "prices"
+  | "checkPrices"
   | "usage"
   | "budgets"
   | "limits"

@@ -1,8 +1,9 @@
 import { GatewayError } from "@calotype/core";
 import type { GatewayRequest } from "@calotype/core/adapter";
 import { respondWithJson } from "../respond.js";
-import type { ModelEntry, SearchResult } from "../wire.js";
+import type { SearchResult } from "../wire.js";
 import { listStored } from "./caller-list.js";
+import { listModels } from "./list-models.js";
 import type { ApiRoute, StudioGateway } from "./route.js";
 import { findRecord } from "./usage.js";
 
@@ -48,25 +49,13 @@ async function findCallers(gateway: StudioGateway, text: string): Promise<readon
   return [...found].slice(0, MAX_RESULTS);
 }
 
-/** The names of `GET /v1/models` that contain the text, as a caller without restrictions sees them. */
+/** The names of models that contain the text. */
 async function findModels(
   gateway: StudioGateway,
   text: string,
   signal: GatewayRequest["signal"],
 ): Promise<readonly string[]> {
-  const asked: GatewayRequest = {
-    method: "GET",
-    url: `${gateway.basePath}/v1/models`,
-    mountPath: "/",
-    headers: new Headers(),
-    body: null,
-    signal,
-    caller: { id: "studio" },
-  };
-  const { status, body } = await (gateway.handle(asked) ?? gateway.notFound(asked));
-  if (status !== 200 || typeof body !== "string") return [];
-  const { data }: { readonly data: readonly ModelEntry[] } = JSON.parse(body);
-  return data
+  return (await listModels(gateway, signal))
     .map(({ id }) => id)
     .filter((id) => matches(id, text))
     .slice(0, MAX_RESULTS);

@@ -14,15 +14,18 @@ export class ApiError extends Error {
   readonly requestId: string | undefined;
   /** The provider's id of the request. If there is one, the provider has refused the request, and the message is its own. */
   readonly upstreamRequestId: string | undefined;
+  /** What is wrong with the prices that were sent. */
+  readonly problems: NonNullable<ErrorBody["error"]["problems"]>;
 
   constructor(status: number, error: ErrorBody["error"], requestId: string | null = null) {
-    const { code, message, param, upstream_request_id } = error;
+    const { code, message, param, upstream_request_id, problems = [] } = error;
     super(message);
     this.status = status;
     this.code = code;
     this.param = param ?? undefined;
     this.requestId = requestId ?? undefined;
     this.upstreamRequestId = upstream_request_id;
+    this.problems = problems;
   }
 }
 

@@ -60,7 +60,7 @@ function ViewOf({ session, place: { view, query } }: { readonly session: Session
     case "callers":
       return <CallersView session={session} query={query} />;
     case "prices":
-      return <PricesView />;
+      return <PricesView query={query} />;
     case undefined:
       return <h1>{messages.notFound}</h1>;
   }

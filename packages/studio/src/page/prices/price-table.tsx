@@ -1,0 +1,95 @@
+import type { ModelDetails, PriceTables } from "../../wire.js";
+import { formatCount } from "../format.js";
+import { type Messages, useMessages } from "../messages/index.js";
+
+/** The prices that are in effect, each in words. */
+export function PriceTable({ tables }: { readonly tables: PriceTables }) {
+  const messages = useMessages();
+  const text = messages.prices;
+  return (
+    <div>
+      <div class="table-frame" tabIndex={0} role="group" aria-label={messages.views.prices}>
+        <table>
+          <thead>
+            <tr>
+              <th>{text.model}</th>
+              <th>{text.mode}</th>
+              <th>{text.price}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {Object.entries(tables.model_details).map(([model, details]) => (
+              <tr key={model}>
+                <td class="wrap">
+                  {model}
+                  {model.endsWith("*") && <div class="small soft">{text.series}</div>}
+                </td>
+                <td>{text.modes[details.pricing_mode]}</td>
+                <td>
+                  {describePrice(details, messages).map((line) => (
+                    <div key={line}>{line}</div>
+                  ))}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <section class="section">
+        <h2>{text.groups}</h2>
+        <p class="soft">{text.groupsHint}</p>
+        <table>
+          <thead>
+            <tr>
+              <th>{text.group}</th>
+              <th class="number">{text.ratio}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {Object.entries(tables.group_ratio ?? {}).map(([group, ratio]) => (
+              <tr key={group}>
+                <td class="wrap">{group}</td>
+                <td class="number">{String(ratio)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+    </div>
+  );
+}
+
+/** A price in words, one line for each amount. */
+function describePrice(details: ModelDetails, messages: Messages): readonly string[] {
+  const { fields } = messages.prices;
+  return Object.entries(details).flatMap(([name, value]) => {
+    const unit = fields[name];
+    if (unit === undefined || value === undefined) return [];
+    return Array.isArray(value) ? describeTiers(value, unit, messages) : [`${String(value)} ${unit}`];
+  });
+}
+
+interface Tier {
+  readonly up_to_pixels?: number;
+  readonly price: unknown;
+  readonly quality?: string;
+}
+
+/** A list of one tier applies to every size. */
+function describeTiers(
+  tiers: readonly Tier[],
+  unit: string,
+  { prices: { tiers: text }, language }: Messages,
+): readonly string[] {
+  return tiers.map(({ up_to_pixels, price, quality }) => {
+    const amount = `${String(price)} ${unit}`;
+    const isOnly = !tiers.some((other) => other.quality === quality && other.up_to_pixels !== undefined);
+    const shown =
+      up_to_pixels === undefined
+        ? isOnly
+          ? amount
+          : text.above(amount)
+        : text.upTo(formatCount(up_to_pixels, language), amount);
+    return quality === undefined ? shown : text.quality(quality, shown);
+  });
+}

@@ -1,0 +1,124 @@
+import type { RepricedLine, RepriceResult } from "../../wire.js";
+import { formatCount, formatTime } from "../format.js";
+import { useMessages } from "../messages/index.js";
+
+/** What a period was charged and would have been charged, for each model and caller, and what could not be computed. */
+export function RepriceResultView({ result }: { readonly result: RepriceResult }) {
+  const { prices: text, language } = useMessages();
+  const { requests, charge, newCharge, change, estimated, kept, keptBecause, cutAt } = result;
+  if (requests === 0) return <p role="status">{text.noRequests}</p>;
+  const count = (value: number): string => formatCount(value, language);
+  return (
+    <div class="stack result" role="status" ref={showWhole}>
+      <dl class="figures">
+        <div>
+          <dt>{text.charged}</dt>
+          <dd class="figure">{charge}</dd>
+        </div>
+        <div>
+          <dt>{text.wouldBe}</dt>
+          <dd class="figure">{newCharge}</dd>
+        </div>
+        <div>
+          <dt>{text.change}</dt>
+          <dd class="figure">{signed(change)}</dd>
+          <dd class="small soft">{toPercent(result)}</dd>
+        </div>
+      </dl>
+      <p>{text.unchanged}</p>
+      <ul class="bullets">
+        <li>{text.counted(count(requests))}</li>
+        {cutAt !== undefined && <li>{text.cutAt(formatTime(cutAt, language))}</li>}
+        {estimated > 0 && <li>{text.estimated(count(estimated))}</li>}
+        {kept > 0 && (
+          <li>
+            {text.kept(count(kept))}{" "}
+            {(["outcome", "model", "group"] as const)
+              .filter((reason) => keptBecause[reason] > 0)
+              .map((reason) => text.keptBecause[reason](count(keptBecause[reason])))
+              .join("; ")}
+          </li>
+        )}
+      </ul>
+      <Lines
+        title={text.byModel}
+        name={text.model}
+        lines={result.models.map((line) => ({ ...line, name: line.model }))}
+        count={result.modelCount}
+      />
+      <Lines
+        title={text.byCaller}
+        name={text.caller}
+        lines={result.callers.map((line) => ({ ...line, name: line.caller }))}
+        count={result.callerCount}
+      />
+    </div>
+  );
+}
+
+/** The result may be below the edge of the window. */
+function showWhole(element: HTMLElement | null): void {
+  element?.scrollIntoView({ block: "nearest" });
+}
+
+function Lines({
+  title,
+  name,
+  lines,
+  count,
+}: {
+  readonly title: string;
+  readonly name: string;
+  readonly lines: readonly (RepricedLine & { readonly name: string })[];
+  readonly count: number;
+}) {
+  const { prices: text, language } = useMessages();
+  return (
+    <section>
+      <h3>{title}</h3>
+      <div class="table-frame" tabIndex={0} role="group" aria-label={title}>
+        <table>
+          <thead>
+            <tr>
+              <th>{name}</th>
+              <th class="number">{text.requests}</th>
+              <th class="number">{text.charged}</th>
+              <th class="number">{text.wouldBe}</th>
+              <th class="number">{text.change}</th>
+              <th class="number">{text.notRepriced}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {lines.map((line) => (
+              <tr key={line.name}>
+                <td class="name" title={line.name}>
+                  {line.name}
+                </td>
+                <td class="number">{formatCount(line.requests, language)}</td>
+                <td class="number">{line.charge}</td>
+                <td class="number">{line.newCharge}</td>
+                <td class="number">{signed(line.change)}</td>
+                <td class="number">{formatCount(line.kept, language)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {count > lines.length && (
+        <p class="small soft">{text.moreLines(formatCount(count - lines.length, language))}</p>
+      )}
+    </section>
+  );
+}
+
+function signed(change: string): string {
+  if (change === "0") return "0";
+  return change.startsWith("-") ? `−${change.slice(1)}` : `+${change}`;
+}
+
+/** Only for orientation: amounts are exact, and this is not. */
+function toPercent({ charge, change }: RepricedLine): string {
+  if (Number(charge) === 0) return "";
+  const percent = (100 * Number(change)) / Number(charge);
+  return `${percent > 0 ? "+" : percent < 0 ? "−" : ""}${Math.abs(percent).toFixed(1)} %`;
+}
