@@ -95,6 +95,7 @@ describe.runIf(opened !== undefined)("Prices in Chromium", { timeout: 60_000 }, 
     await page.getByLabel("Tokens of the prompt").fill("1000");
     await page.getByRole("button", { name: "Calculate" }).click();
     await page.getByText("Costs 1.002").waitFor();
+    await expect.poll(() => page.locator(".derivation tbody tr").count()).toBe(2);
   });
 
   it("computes what yesterday would have cost, says what could not be computed, and changes nothing", async () => {

@@ -27,6 +27,8 @@ describe("the prices in effect", () => {
   });
 });
 
+const perToken = (output_token_price: string) => ({ pricing_mode: "per-token", output_token_price }) as const;
+
 describe("the calculator", () => {
   const PRICED = {
     model_details: {
@@ -56,8 +58,6 @@ describe("the calculator", () => {
   });
 
   it("finds the row of a model by its series, the longest first, and counts tokens", async () => {
-    const perToken = (output_token_price: string) =>
-      ({ pricing_mode: "per-token", output_token_price }) as const;
     const billing = { model_details: { "seed*": perToken("1"), "seedream-*": perToken("10") } };
     const { send } = openStudio({}, { billing });
 
@@ -120,6 +120,20 @@ async function fill(count: number, callers: readonly string[] = ["shop", "app"])
   return ledger;
 }
 
+async function readAll(ledger: { records(): AsyncIterable<unknown> }): Promise<readonly unknown[]> {
+  const records: unknown[] = [];
+  for await (const record of ledger.records()) records.push(record);
+  return records;
+}
+
+/** The body of a response that is a stream. */
+function toLines(body: unknown): AsyncIterable<unknown> {
+  if (typeof body === "object" && body !== null && Symbol.asyncIterator in body) {
+    return body as AsyncIterable<unknown>;
+  }
+  throw new TypeError("The body is not a stream.");
+}
+
 const linesOf = (text: string): readonly RepriceLine[] =>
   text
     .trim()
@@ -130,7 +144,7 @@ describe("other prices", () => {
   it("are applied to the records of a period, for each model and caller, and no record changes", async () => {
     const ledger = await fill(5);
     const { send } = openStudio({}, { ledger });
-    const before = JSON.stringify(await Array.fromAsync(ledger.records()));
+    const before = JSON.stringify(await readAll(ledger));
 
     const { status, headers, text } = await send({ ...REPRICE, body: { ...DAY, tables: TABLES } });
 
@@ -140,7 +154,11 @@ describe("other prices", () => {
       {
         kind: "result",
         result: {
-          ...{ requests: 5, charge: "1", newCharge: "1.5", change: "0.5", ...sums },
+          requests: 5,
+          charge: "1",
+          newCharge: "1.5",
+          change: "0.5",
+          ...sums,
           models: [{ model: MODEL, requests: 5, charge: "1", newCharge: "1.5", change: "0.5", ...sums }],
           callers: [
             { caller: "shop", requests: 3, charge: "0.6", newCharge: "0.9", change: "0.3", ...sums },
@@ -151,7 +169,7 @@ describe("other prices", () => {
         },
       },
     ]);
-    expect(JSON.stringify(await Array.fromAsync(ledger.records()))).toBe(before);
+    expect(JSON.stringify(await readAll(ledger))).toBe(before);
   });
 
   it("can be lower, and may not name a model", async () => {
@@ -229,7 +247,10 @@ describe("other prices", () => {
       signal: controller.signal,
       clientAddress: () => "127.0.0.1",
     });
-    for await (const _line of responded?.body as AsyncIterable<Uint8Array>) controller.abort();
+    const lines = toLines(responded?.body)[Symbol.asyncIterator]();
+    expect((await lines.next()).done).toBe(false);
+    controller.abort();
+    expect((await lines.next()).done).toBe(true);
     expect(read).toBe(500);
   });
 

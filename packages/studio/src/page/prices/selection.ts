@@ -1,7 +1,7 @@
 import { addressOf, go } from "../router.js";
 
 export const REPRICE_PERIODS = ["yesterday", "7d", "custom"] as const;
-export type RepricePeriod = (typeof REPRICE_PERIODS)[number];
+type RepricePeriod = (typeof REPRICE_PERIODS)[number];
 
 /** What the address of the view says. */
 export interface PriceSelection {
