@@ -12,6 +12,8 @@ const SHARED = new Set(["@calotype/core", "@calotype/emulator", "@calotype/node"
 const LONG = [
   "packages/conformance/src/hosts/next.test.ts",
   "examples/next-app/start.test.ts",
+  "packages/create-calotype/src/installed-apps.test.ts",
+  "packages/create-calotype/src/running-apps.test.ts",
   "packages/conformance/src/studio/studio.test.ts",
   "packages/runtimes/src/node-22.test.ts",
   "packages/conformance/src/fleet/kills.test.ts",
@@ -55,6 +57,9 @@ const LONG = [
 /** Minutes of work on a busy machine: only in `npm run test:full`. */
 const FULL_ONLY = ["**/fleet/task-kills.test.ts", "**/site/src/build.test.ts"];
 
+/** Tests of the apps that `create-calotype` writes: they run on `node:test`. */
+const TEMPLATES = ["**/create-calotype/{templates,.generated}/**"];
+
 const WAIT_LONGER = join(import.meta.dirname, "packages/conformance/src/support/wait-longer.ts");
 const SEED_FAST_CHECK = join(import.meta.dirname, "packages/core/src/testing/seed-fast-check.ts");
 
@@ -73,7 +78,7 @@ function rankOf({ moduleId }: TestSpecification): number {
 
 function toProject(file: string) {
   const { name } = JSON.parse(readFileSync(join(import.meta.dirname, file), "utf8"));
-  const exclude = [...configDefaults.exclude, ...(isFull() ? [] : FULL_ONLY)];
+  const exclude = [...configDefaults.exclude, ...TEMPLATES, ...(isFull() ? [] : FULL_ONLY)];
   const setupFiles = [WAIT_LONGER, ...(name === "@calotype/core" ? [SEED_FAST_CHECK] : [])];
   return { test: { name, root: dirname(file), isolate: !SHARED.has(name), exclude, setupFiles } };
 }

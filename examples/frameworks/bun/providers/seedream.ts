@@ -1,0 +1,14 @@
+import type { Provider } from "./provider.ts";
+
+/** Seedream on Volcengine Ark. */
+export const seedream = {
+  models: { "seedream-4-5-251128": { family: "seedream" } },
+  channel: {
+    id: "ark",
+    family: "seedream",
+    apiKey: process.env.ARK_API_KEY,
+    baseUrl: process.env.ARK_BASE_URL || undefined,
+    modelMapping: { "seedream-4-5-251128": "doubao-seedream-4-5-251128" },
+  },
+  prices: { "seedream-4-5-251128": { pricing_mode: "per-request", model_price: "0.25" } },
+} satisfies Provider;

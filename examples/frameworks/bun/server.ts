@@ -1,0 +1,21 @@
+import { gateway } from "./gateway.ts";
+import { closeStores } from "./stores.ts";
+
+const server = Bun.serve({
+  port: Number(process.env.PORT || 8787),
+  fetch: (request) => gateway.fetch(request),
+  // By default, Bun ends a connection after 10 silent seconds, before an image is made.
+  idleTimeout: 0,
+});
+console.log(`Listening on http://localhost:${server.port}/v1`);
+
+gateway.start();
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void close());
+
+/** Finishes and charges the requests in progress, then ends the process. */
+async function close(): Promise<void> {
+  void server.stop();
+  await gateway.close({ deadlineSeconds: 25 });
+  await closeStores();
+  process.exit();
+}

@@ -1,0 +1,5 @@
+// `npm run dev`: the server, with an emulator for the providers that have no key.
+import { emulateProviders } from "./emulate-providers.ts";
+
+Object.assign(process.env, await emulateProviders());
+await import("./server.ts");

@@ -1,0 +1,33 @@
+import { createGateway } from "@calotype/core";
+import { qwenImage } from "./providers/qwen-image.ts";
+import { seedream } from "./providers/seedream.ts";
+import { stores } from "./stores.ts";
+
+/** The gateway. Every option: https://www.npmjs.com/package/@calotype/core */
+export const gateway = createGateway({
+  families: [
+    // Seedream and Qwen-Image are built in.
+  ],
+  models: {
+    ...seedream.models,
+    ...qwenImage.models,
+  },
+  channels: [
+    // A second account of the same family takes over when the first one fails.
+    seedream.channel,
+    qwenImage.channel,
+  ],
+  // More callers: { id: "web-shop", hash: "…", budget: "20" }, with a key from `npx calotype-key`.
+  callers: [{ id: "default", key: process.env.CALOTYPE_API_KEY }],
+  billing: {
+    model_details: {
+      ...seedream.prices,
+      ...qwenImage.prices,
+    },
+  },
+  // GET /healthz, for the Dockerfile and for load balancers.
+  healthz: true,
+  // One record for each request that reached a provider, with its charge.
+  onUsage: (record) => console.log(JSON.stringify(record)),
+  ...stores,
+});

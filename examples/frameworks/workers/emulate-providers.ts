@@ -1,0 +1,28 @@
+import { createEmulator } from "@calotype/emulator";
+
+/**
+ * Starts an emulator and returns the variables that send the providers without a key to it, so that the first image
+ * needs no account and costs nothing. Only `npm run dev` does this.
+ */
+export async function emulateProviders(): Promise<Record<string, string>> {
+  const emulator = await createEmulator().listen();
+  const { baseUrls } = emulator;
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void emulator.close());
+  const providers = {
+    ARK: baseUrls.ark,
+    DASHSCOPE: baseUrls.dashscope,
+    OPENAI: baseUrls.openai,
+    GEMINI: baseUrls.gemini,
+  };
+  const variables: Record<string, string> = {};
+  if (!process.env.CALOTYPE_API_KEY) variables.CALOTYPE_API_KEY = "sk-local";
+  for (const [name, url] of Object.entries(providers)) {
+    if (process.env[`${name}_API_KEY`]) continue;
+    variables[`${name}_API_KEY`] = "emulated";
+    variables[`${name}_BASE_URL`] = url;
+  }
+  console.error(
+    "Providers without a key in .env are emulated. Without CALOTYPE_API_KEY, the API key is sk-local.",
+  );
+  return variables;
+}

@@ -1,0 +1,132 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { createApp } from "./create-app.js";
+
+let folder: string;
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), "create-calotype-")));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+});
+
+/** Runs the command without a terminal. */
+async function run(args: readonly string[], host: { packageManager?: string; nodeVersion?: string } = {}) {
+  let output = "";
+  let errors = "";
+  const code = await createApp(args, {
+    version: "1.2.3",
+    canAsk: false,
+    packageManager: "npm",
+    nodeVersion: "24.0.0",
+    write: (text) => (output += text),
+    writeError: (text) => (errors += text),
+    ...host,
+  });
+  return { code, output, errors };
+}
+
+const read = (path: string): string => readFileSync(join(folder, path), "utf8");
+
+describe("without a terminal", () => {
+  it("asks nothing: what is not named has its default", async () => {
+    const { code, output } = await run([join(folder, "My Shop!")]);
+
+    expect(code).toBe(0);
+    expect(output).toContain("npm install\n  npm run dev");
+    expect(JSON.parse(read("My Shop!/package.json"))).toMatchObject({
+      name: "my-shop",
+      dependencies: { "@calotype/express": "^1.2.3", "@calotype/sqlite": "^1.2.3" },
+    });
+    expect(read("My Shop!/gateway.ts")).toContain("seedream.channel,\n    qwenImage.channel,\n  ]");
+  });
+
+  it("takes the choices from the command line", async () => {
+    const { code } = await run([
+      folder,
+      "--framework",
+      "fastify",
+      "--providers",
+      "gemini, openai",
+      "--store=memory",
+    ]);
+
+    expect(code).toBe(0);
+    expect(read("server.ts")).toContain('from "fastify"');
+    expect(readdirSync(join(folder, "providers"))).toEqual(
+      expect.arrayContaining(["gemini.ts", "openai.ts"]),
+    );
+    expect(read("README.md")).toContain("gemini-nano-banana-2.1");
+  });
+
+  it("takes memory where SQLite does not work", async () => {
+    expect((await run([folder, "--framework", "workers"])).code).toBe(0);
+    expect(read("stores.ts")).toContain("Everything is in memory");
+  });
+});
+
+describe("refuses", () => {
+  it.each([
+    [["--framework", "expres"], /--framework does not know "expres"\. Choose from: express, fastify,/],
+    [["--providers", "seedream,dalle"], /--providers does not know "dalle"/],
+    [["--providers", ""], /--providers does not know ""/],
+    [["--store", "mysql"], /--store does not know "mysql"\. Choose from: memory, sqlite,/],
+    [["--framework", "lambda", "--store", "sqlite"], /sqlite does not work with AWS Lambda\..*postgres/],
+    [["--frame", "express"], /--frame/],
+    [["a", "b"], /One folder/],
+  ])("%j, and writes nothing", async (args, message) => {
+    const { code, errors } = await run([...args, ...(args[0] === "a" ? [] : [join(folder, "app")])]);
+
+    expect(code).toBe(1);
+    expect(errors).toMatch(message);
+    expect(errors).toContain("--help");
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it("a folder that is not empty", async () => {
+    writeFileSync(join(folder, "server.ts"), "mine");
+    const { code, errors } = await run([folder]);
+
+    expect(code).toBe(1);
+    expect(errors).toContain(`${folder} is not empty: it contains server.ts`);
+    expect(readdirSync(folder)).toEqual(["server.ts"]);
+    expect(read("server.ts")).toBe("mine");
+  });
+
+  it("a file", async () => {
+    writeFileSync(join(folder, "app"), "mine");
+
+    expect((await run([join(folder, "app")])).errors).toContain("is a file");
+    expect(read("app")).toBe("mine");
+  });
+});
+
+it("writes into a new git repository", async () => {
+  mkdirSync(join(folder, ".git"));
+
+  expect((await run([folder])).code).toBe(0);
+  expect(read(".gitignore")).toContain(".env\n");
+});
+
+it("shows every choice in its help, and its version", async () => {
+  const { output } = await run(["--help"]);
+
+  expect(output).toMatch(/--framework NAME +express, .*lambda/);
+  expect(output).toMatch(/--store NAME +memory, sqlite, postgres, postgres-redis/);
+  expect((await run(["--version"])).output).toBe("1.2.3\n");
+});
+
+it("names the package manager that runs it, and a Node that is too old", async () => {
+  const { output } = await run([folder], { packageManager: "pnpm", nodeVersion: "22.18.0" });
+
+  expect(output).toContain("pnpm install\n  pnpm run dev");
+  expect(output).toContain("needs Node 22.19 or newer; this is Node 22.18.0");
+});

@@ -1,0 +1,74 @@
+import type { AppRequest } from "./ask.js";
+import { askForRest, completeWithDefaults } from "./ask.js";
+import { findStoreProblem } from "./choices.js";
+import { planApp } from "./plan-app.js";
+import { ArgumentsError, HELP, readArguments } from "./read-arguments.js";
+import { checkFolder, FolderError, toAppName, writeApp } from "./write-app.js";
+
+/** What the command uses of its process. */
+export interface CommandHost {
+  /** The version of this package, which the packages of the app get too. */
+  readonly version: string;
+  /** Whether a person can be asked: there is a terminal, and CI is not set. */
+  readonly canAsk: boolean;
+  /** The command that installs packages: `npm`, `pnpm`, `yarn` or `bun`. */
+  readonly packageManager: string;
+  /** Such as `22.19.0`. */
+  readonly nodeVersion: string;
+  readonly write: (text: string) => void;
+  readonly writeError: (text: string) => void;
+}
+
+/** The versions of Node that run the apps. */
+const NODE_NEEDED = [22, 19] as const;
+
+/** Runs the command and returns its exit code: 1 after an error, or if the user cancels. */
+export async function createApp(argv: readonly string[], host: CommandHost): Promise<number> {
+  try {
+    const given = readArguments(argv);
+    if (given.help || given.version) {
+      host.write(given.help ? HELP : `${host.version}\n`);
+      return 0;
+    }
+    // Before the first question, so that no answer is lost.
+    if (given.folder !== undefined) checkFolder(given.folder);
+    const asks = host.canAsk && !given.yes;
+    const request = asks ? await askForRest(given) : completeWithDefaults(given);
+    if (request === undefined) return 1;
+    const problem = findStoreProblem(request.framework, request.store);
+    if (problem !== undefined) throw new ArgumentsError(problem);
+    const { folder, ...choices } = request;
+    const names = { name: toAppName(folder), range: `^${host.version}` };
+    writeApp(folder, planApp(choices, names));
+    host.write(describeNextSteps(request, host));
+    return 0;
+  } catch (error) {
+    if (!(error instanceof ArgumentsError || error instanceof FolderError)) throw error;
+    host.writeError(`${error.message}\nnpm create calotype -- --help shows the options.\n`);
+    return 1;
+  }
+}
+
+function describeNextSteps({ folder, framework }: AppRequest, host: CommandHost): string {
+  const { packageManager } = host;
+  const warning = isTooOld(host.nodeVersion)
+    ? `\nThe app needs Node ${NODE_NEEDED.join(".")} or newer; this is Node ${host.nodeVersion}.\n`
+    : "";
+  const bun =
+    framework === "bun" && packageManager !== "bun"
+      ? "\nThe app runs on Bun, which must be installed.\n"
+      : "";
+  const cd = folder === "." ? "" : `  cd ${/\s/.test(folder) ? JSON.stringify(folder) : folder}\n`;
+  return `The app is in ${folder}. Next:
+
+${cd}  ${packageManager} install
+  ${packageManager} run dev
+
+The README there has a first request. No account is needed: \`dev\` emulates providers without a key.
+${warning}${bun}`;
+}
+
+function isTooOld(version: string): boolean {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  return major < NODE_NEEDED[0] || (major === NODE_NEEDED[0] && minor < NODE_NEEDED[1]);
+}

@@ -1,0 +1,116 @@
+import { spawnSync } from "node:child_process";
+import { copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { isFull } from "@calotype/conformance/support/test-run";
+import { ROOT } from "@calotype/conformance/support/workspace";
+import { createEmulator } from "@calotype/emulator";
+import { findInstalled } from "@calotype/runtimes/installed-runtimes";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { type AppChoices, FRAMEWORKS, type FrameworkName, namesOf } from "./choices.js";
+import {
+  installApp,
+  type PackedPackages,
+  packPackages,
+  runTimed,
+  USER_ENV,
+  useTarballs,
+} from "./testing/packed-app.js";
+import { startApp } from "./testing/running-app.js";
+import { useApp, WORKING } from "./testing/use-app.js";
+
+/*
+ * Creates apps in an empty folder from tarballs, installs them from npm, and makes images, with the commands that a user
+ * types. `npm test` does this for one app, `npm run test:full` for every framework.
+ */
+
+const bun = findInstalled("Bun");
+const PROVIDERS: AppChoices["providers"] = ["seedream", "qwen-image"];
+const OTHERS: readonly FrameworkName[] = isFull()
+  ? namesOf(FRAMEWORKS).filter((name) => name !== "express" && !(name === "bun" && bun.leftOut))
+  : [];
+
+let packed: PackedPackages;
+beforeAll(() => {
+  packed = packPackages();
+}, 180_000);
+afterAll(() => packed.remove(), 60_000);
+
+const env = { ...USER_ENV, PATH: `${dirname(bun.program)}:${USER_ENV.PATH}` };
+
+it("makes an image within two minutes, from an empty folder and without an account", {
+  timeout: 240_000,
+}, async () => {
+  const { folder, commands } = installApp(packed, "shop", {
+    framework: "express",
+    providers: PROVIDERS,
+    store: "sqlite",
+  });
+
+  const startedAt = performance.now();
+  const app = await startApp(["npm", "run", "dev"], folder, env);
+  const listening = (performance.now() - startedAt) / 1000;
+  const curl = readCurl(folder, app.baseUrl);
+  const requested = runTimed(curl, folder);
+  const all = [...commands, { command: "npm run dev", seconds: listening }, requested];
+  const total = all.reduce((sum, { seconds }) => sum + seconds, 0);
+  for (const { command, seconds } of [...all, { command: "in total", seconds: total }])
+    process.stdout.write(`${seconds.toFixed(1).padStart(6)} s  ${command.split("\n")[0]}\n`);
+  const healthcheck = /HEALTHCHECK[^[]*(\[.*\])/.exec(readFileSync(join(folder, "Dockerfile"), "utf8"))?.[1];
+  const [program = "", ...args]: string[] = JSON.parse(healthcheck ?? "[]");
+  const { port } = new URL(app.baseUrl);
+  const isHealthy = () => spawnSync(program, args, { env: { ...env, PORT: port } }).status;
+  expect(isHealthy()).toBe(0);
+  await app.stop();
+  expect(isHealthy()).toBe(1);
+
+  expect(requested.output).toMatch(/"url": ?"http:/);
+  expect(total).toBeLessThan(120);
+  runTimed("npm test", folder);
+  runTimed("npm run typecheck", folder);
+});
+
+describe.runIf(isFull())("an installed app makes an image and edits an upload", () => {
+  it.each(OTHERS)("%s", { timeout: 400_000 }, async (framework) => {
+    const choices = { framework, providers: PROVIDERS, store: "memory" } as const;
+    const { folder } = installApp(packed, `app-${framework}`, choices);
+    onTestFinished(() => rmSync(folder, { recursive: true }), 60_000);
+    const app = await startApp(["npm", "run", "dev"], folder, env);
+    try {
+      expect(await useApp(app)).toEqual(WORKING);
+    } finally {
+      await app.stop();
+    }
+    runTimed("npm run typecheck", folder);
+    if (framework !== "bun") runTimed("npm test", folder);
+    runTimed("npm run build --if-present", folder);
+  });
+
+  it("an app of CommonJS modules", { timeout: 120_000 }, async () => {
+    const folder = join(packed.folder, "commonjs-app");
+    mkdirSync(folder);
+    for (const file of ["package.json", "server.js"])
+      copyFileSync(join(ROOT, "examples/commonjs-app", file), join(folder, file));
+    useTarballs(join(folder, "package.json"), packed);
+    runTimed("npm install --no-audit --no-fund --prefer-offline", folder);
+    const emulator = await createEmulator().listen();
+    const variables = {
+      ARK_API_KEY: "any",
+      ARK_BASE_URL: emulator.arkBaseUrl,
+      CALOTYPE_API_KEY: "sk-local",
+    };
+    const app = await startApp(["npm", "start"], folder, { ...env, ...variables });
+    try {
+      expect(await useApp(app)).toEqual(WORKING);
+    } finally {
+      await app.stop();
+      await emulator.close();
+    }
+  });
+});
+
+/** The request of the app's README, to the port of the test. */
+function readCurl(folder: string, baseUrl: string): string {
+  const [, curl = ""] =
+    /^```sh\n(curl [^]*?)^```$/m.exec(readFileSync(join(folder, "README.md"), "utf8")) ?? [];
+  return curl.replace("http://localhost:8787/v1", baseUrl);
+}

@@ -1,0 +1,114 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { run } from "@calotype/conformance/support/run";
+import { readText } from "@calotype/conformance/support/workspace";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type AppChoices, FRAMEWORKS, namesOf, PROVIDERS, STORES, storesOf } from "./choices.js";
+import { planApp } from "./plan-app.js";
+import { GENERATED, generateApp } from "./testing/generate-app.js";
+
+const NAMES = { name: "shop", range: "^1.2.3" };
+const ALL = namesOf(PROVIDERS);
+const PLAIN: AppChoices = { framework: "express", providers: ["seedream"], store: "memory" };
+
+const read = (choices: AppChoices, path: string): string => planApp(choices, NAMES).get(path) ?? "";
+const manifestOf = (choices: AppChoices) => JSON.parse(read(choices, "package.json"));
+
+describe("an app", () => {
+  const all: AppChoices[] = ALL.map((provider) => ({ ...PLAIN, providers: [provider] }));
+  for (const framework of namesOf(FRAMEWORKS))
+    for (const store of storesOf(framework)) all.push({ framework, providers: ALL, store });
+
+  it("compiles with every framework, store and provider", { timeout: 120_000 }, () => {
+    for (const choices of all)
+      generateApp(`types/${choices.framework}-${choices.store}-${choices.providers.join("-")}`, choices);
+    onTestFinished(() => rmSync(join(GENERATED, "types"), { recursive: true }));
+    const tsc = join(import.meta.dirname, "../../../node_modules/typescript/bin/tsc");
+
+    // One configuration for all: that of Next.js needs DOM types, that of NestJS decorators.
+    expect(
+      run(process.execPath, [tsc, "-p", join(import.meta.dirname, "../tsconfig.generated.json")], GENERATED),
+    ).toBe("");
+    expect(all.length).toBeGreaterThan(35);
+    // And the configurations of the apps themselves.
+    for (const framework of ["bun", "express", "nestjs", "next"] as const) {
+      const folder = generateApp(`types/${framework}`, { ...PLAIN, framework });
+      expect(run(process.execPath, [tsc, "--noEmit"], folder)).toBe("");
+    }
+  });
+
+  it.each(all)("has the files that it names: $framework, $store, $providers", (choices) => {
+    const files = planApp(choices, NAMES);
+    const paths = [...files.keys()];
+
+    expect(paths).toEqual(
+      expect.arrayContaining([".env.example", ".gitignore", "README.md", "package.json"]),
+    );
+    for (const [path, text] of files) {
+      for (const [, imported = ""] of text.matchAll(/from "\.\/([^"]+)"/g))
+        expect(paths).toContain(join(path, "..", imported));
+      expect(`${path}: ${text}`).not.toMatch(/workspace:|my-app/);
+    }
+    const scripts: Record<string, string> = JSON.parse(files.get("package.json") ?? "").scripts;
+    expect(Object.keys(scripts)).toEqual(expect.arrayContaining(["dev", "start", "test", "typecheck"]));
+  });
+
+  it("has only the providers that were chosen", () => {
+    const files = planApp({ ...PLAIN, providers: ["openai"] }, NAMES);
+
+    expect([...files.keys()].filter((path) => path.startsWith("providers/"))).toEqual([
+      "providers/openai.test.ts",
+      "providers/openai.ts",
+      "providers/provider.ts",
+    ]);
+    expect(files.get("gateway.ts")).toContain("openai.channel,");
+    expect(files.get("gateway.ts")).not.toMatch(/seedream\.|qwenImage|gemini/);
+    expect(files.get(".env.example")).toMatch(/OPENAI_API_KEY=\n$/);
+    expect(files.get(".env.example")).not.toMatch(/ARK|DASHSCOPE|GEMINI/);
+    expect(files.get("README.md")).toContain('"model": "gpt-image-2"');
+  });
+
+  it("has our packages in the given range, and the packages of its store", () => {
+    const { name, dependencies, devDependencies } = manifestOf({ ...PLAIN, store: "postgres-redis" });
+
+    expect(name).toBe("shop");
+    expect(dependencies).toMatchObject({
+      "@calotype/core": "^1.2.3",
+      "@calotype/express": "^1.2.3",
+      "@calotype/postgres": "^1.2.3",
+      "@calotype/redis": "^1.2.3",
+    });
+    expect(devDependencies).toMatchObject({ "@calotype/emulator": "^1.2.3" });
+    expect(manifestOf(PLAIN).dependencies).not.toHaveProperty("@calotype/postgres");
+  });
+
+  it("has the versions of other packages that the workspace tests", () => {
+    const files = ["package.json", "packages/create-calotype/package.json"];
+    const tested: Record<string, string> = Object.assign(
+      {},
+      ...files.map((file) => JSON.parse(readText(file)).devDependencies),
+    );
+    const wanted = all.flatMap((choices) => {
+      const { dependencies, devDependencies } = manifestOf(choices);
+      return Object.entries<string>({ ...dependencies, ...devDependencies });
+    });
+    const differing = new Map(
+      wanted.filter(
+        ([name, range]) =>
+          !name.startsWith("@calotype/") && range.replace("^", "") !== tested[name]?.replace("^", ""),
+      ),
+    );
+
+    // The tests of `npm run test:full` install these two.
+    expect([...differing.keys()].toSorted()).toEqual(["esbuild", "wrangler"]);
+  });
+
+  it.each(namesOf(STORES))("names the variables of %s in .env.example", (store) => {
+    const choices = { ...PLAIN, store };
+    const variables = [...read(choices, "stores.ts").matchAll(/process\.env\.(\w+)/g)].map(
+      ([, name]) => `${name}=`,
+    );
+
+    for (const variable of variables) expect(read(choices, ".env.example")).toContain(variable);
+  });
+});

@@ -1,0 +1,129 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import {
+  type AppChoices,
+  FRAMEWORKS,
+  type FrameworkChoice,
+  namesOf,
+  PROVIDERS,
+  type ProviderName,
+} from "./choices.js";
+
+/** The folder with the files of the apps, which is beside `src` and `dist`. */
+const TEMPLATES = fileURLToPath(new URL("../templates", import.meta.url));
+
+/** npm leaves out files with these names or renames them, so their templates have no dot. */
+const DOTFILES = new Set(["gitignore", "dockerignore"]);
+
+/** What {@link planApp} needs to know besides the choices. */
+export interface AppNames {
+  /** The name of the app in its package.json and README. */
+  readonly name: string;
+  /** The version range of our packages, such as `^0.1.0`. */
+  readonly range: string;
+}
+
+interface Manifest {
+  readonly [field: string]: unknown;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+  readonly scripts?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Returns the files of an app as a map of path to text. The app is made of folders of `templates`: `app`, then that of each
+ * provider, the store and the framework. A file of a later folder replaces the one of the same path. `add-to-package.json`
+ * is merged into `package.json`, `add-to-env.example` and `add-to-readme.md` are appended, and `gateway.ts` loses the lines
+ * of the providers that were not chosen.
+ */
+export function planApp({ framework, providers, store }: AppChoices, names: AppNames): Map<string, string> {
+  const folders = [
+    "app",
+    ...providers.map((provider) => `providers/${provider}`),
+    `stores/${store}`,
+    `frameworks/${framework}`,
+  ];
+  const files = new Map<string, string>();
+  let manifest: Manifest = { name: names.name, version: "0.0.0" };
+  let variables = "";
+  let readme = "";
+  for (const [path, text] of folders.flatMap(readFolder)) {
+    if (path === "add-to-package.json") manifest = mergeManifests(manifest, JSON.parse(text));
+    else if (path === "add-to-env.example") variables += text;
+    else if (path === "README.md" || path === "add-to-readme.md") readme += text;
+    else files.set(DOTFILES.has(path) ? `.${path}` : path, text);
+  }
+  const { withoutFiles = [] }: FrameworkChoice = FRAMEWORKS[framework];
+  for (const path of withoutFiles) files.delete(path);
+  files.set("gateway.ts", keepProviders(files.get("gateway.ts") ?? "", providers));
+  files.set(".env.example", variables);
+  files.set(
+    "README.md",
+    nameApp(readme, names.name).replaceAll(PROVIDERS.seedream.model, firstModel(providers)),
+  );
+  files.set("package.json", `${JSON.stringify(setRange(manifest, names.range), null, 2)}\n`);
+  const wrangler = files.get("wrangler.jsonc");
+  if (wrangler !== undefined) files.set("wrangler.jsonc", nameApp(wrangler, names.name));
+  return new Map([...files].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** The files of a folder of `templates`, as `[path, text]`. */
+function readFolder(folder: string): [string, string][] {
+  const root = join(TEMPLATES, folder);
+  return readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => {
+      const file = join(entry.parentPath, entry.name);
+      const path = relative(root, file).replaceAll(sep, "/");
+      return [path, readFileSync(file, "utf8")];
+    });
+}
+
+/** Fields of `added` replace those of `manifest`; scripts and dependencies are joined by name. */
+function mergeManifests(manifest: Manifest, added: Manifest): Manifest {
+  const merge = (field: "scripts" | "dependencies" | "devDependencies") => {
+    const entries = { ...manifest[field], ...added[field] };
+    // npm writes dependencies by name; scripts keep their order.
+    if (field === "scripts") return entries;
+    return Object.fromEntries(Object.entries(entries).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  };
+  return {
+    ...manifest,
+    ...added,
+    scripts: merge("scripts"),
+    dependencies: merge("dependencies"),
+    devDependencies: merge("devDependencies"),
+  };
+}
+
+/** Our packages have the range of the workspace in the templates. */
+function setRange(manifest: Manifest, range: string): Manifest {
+  const set = (dependencies: Readonly<Record<string, string>> = {}) =>
+    Object.fromEntries(
+      Object.entries(dependencies).map(([name, wanted]) => [name, wanted === "workspace:^" ? range : wanted]),
+    );
+  return {
+    ...manifest,
+    dependencies: set(manifest.dependencies),
+    devDependencies: set(manifest.devDependencies),
+  };
+}
+
+/** Leaves out the lines that name a provider that was not chosen. */
+function keepProviders(text: string, providers: readonly ProviderName[]): string {
+  const others = namesOf(PROVIDERS).filter((name) => !providers.includes(name));
+  const patterns = others.map((name) => new RegExp(String.raw`\b${PROVIDERS[name].identifier}\b`));
+  return text
+    .split("\n")
+    .filter((line) => !patterns.some((pattern) => pattern.test(line)))
+    .join("\n");
+}
+
+function nameApp(text: string, name: string): string {
+  return text.replaceAll("my-app", name);
+}
+
+function firstModel([first = "seedream"]: readonly ProviderName[]): string {
+  return PROVIDERS[first].model;
+}

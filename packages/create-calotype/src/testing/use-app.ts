@@ -1,0 +1,56 @@
+import OpenAI, { APIError, toFile } from "openai";
+import sharp from "sharp";
+import { vi } from "vitest";
+import type { RunningApp } from "./running-app.js";
+
+/** What {@link useApp} found. */
+export interface AppUse {
+  /** The formats of a generated image and of an edited upload, read from their bytes. */
+  readonly formats: readonly (string | undefined)[];
+  /** The status of the response to a request for an unknown model. */
+  readonly refusal: number | undefined;
+  /** The charges that the app printed. */
+  readonly charges: readonly string[];
+}
+
+/** What {@link useApp} finds in an app that works. */
+export const WORKING: AppUse = { formats: ["jpeg", "jpeg"], refusal: 404, charges: ["0.25", "0.25"] };
+
+const MODEL = "seedream-4-5-251128";
+
+/** Makes an image and edits an upload through the official client, in an app with the provider seedream. */
+export async function useApp(app: RunningApp): Promise<AppUse> {
+  const { images } = new OpenAI({ baseURL: app.baseUrl, apiKey: "sk-local", maxRetries: 0 });
+  const generated = await images.generate({ model: MODEL, prompt: "an oak", size: "2048x2048" });
+  const edited = await images.edit({
+    model: MODEL,
+    prompt: "in winter",
+    image: await toFile(await drawPng(), "oak.png", { type: "image/png" }),
+    size: "2048x2048",
+  });
+  const refused: unknown = await images
+    .generate({ model: "unknown", prompt: "an oak" })
+    .catch((error) => error);
+  const urls = [generated, edited].map(({ data }) => data?.[0]?.url);
+  const readCharges = () =>
+    Array.from(app.output().matchAll(/"charge":"([\d.]+)"/g), ([, charge = ""]) => charge);
+  // Records are printed after the response.
+  await vi.waitUntil(() => readCharges().length >= 2, 10_000);
+  return {
+    formats: await Promise.all(urls.map(readFormat)),
+    refusal: refused instanceof APIError ? refused.status : undefined,
+    charges: readCharges(),
+  };
+}
+
+function drawPng(): Promise<Buffer> {
+  return sharp({ create: { width: 800, height: 800, channels: 3, background: "#7a5" } })
+    .png()
+    .toBuffer();
+}
+
+async function readFormat(url = ""): Promise<string | undefined> {
+  const response = await fetch(url);
+  const { format } = await sharp(await response.bytes()).metadata();
+  return format;
+}

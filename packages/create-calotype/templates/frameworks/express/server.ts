@@ -1,0 +1,14 @@
+import { toExpressHandler } from "@calotype/express";
+import { closeOnSignals } from "@calotype/node";
+import express from "express";
+import { gateway } from "./gateway.ts";
+import { closeStores } from "./stores.ts";
+
+const app = express();
+// Before express.json() and other body parsers.
+app.use(toExpressHandler(gateway));
+
+const port = Number(process.env.PORT || 8787);
+const server = app.listen(port, () => console.log(`Listening on http://localhost:${port}/v1`));
+// On SIGTERM and Ctrl+C: finishes and charges the requests in progress, then ends the process.
+closeOnSignals(server, gateway, { onClosed: closeStores });

@@ -1,0 +1,17 @@
+import type { Server } from "node:http";
+import { closeOnSignals } from "@calotype/node";
+import { serve } from "@hono/node-server";
+import { Hono } from "hono";
+import { gateway } from "./gateway.ts";
+import { closeStores } from "./stores.ts";
+
+const app = new Hono();
+app.all("/v1/*", (c) => gateway.fetch(c.req.raw));
+app.get("/healthz", (c) => gateway.fetch(c.req.raw));
+
+const port = Number(process.env.PORT || 8787);
+const server = serve({ fetch: app.fetch, port }, () =>
+  console.log(`Listening on http://localhost:${port}/v1`),
+);
+// On SIGTERM and Ctrl+C: finishes and charges the requests in progress, then ends the process.
+closeOnSignals(server as Server, gateway, { onClosed: closeStores });

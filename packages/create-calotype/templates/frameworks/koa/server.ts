@@ -1,0 +1,14 @@
+import { toKoaMiddleware } from "@calotype/koa";
+import { closeOnSignals } from "@calotype/node";
+import Koa from "koa";
+import { gateway } from "./gateway.ts";
+import { closeStores } from "./stores.ts";
+
+const app = new Koa();
+// Before body parsers.
+app.use(toKoaMiddleware(gateway));
+
+const port = Number(process.env.PORT || 8787);
+const server = app.listen(port, () => console.log(`Listening on http://localhost:${port}/v1`));
+// On SIGTERM and Ctrl+C: finishes and charges the requests in progress, then ends the process.
+closeOnSignals(server, gateway, { onClosed: closeStores });
