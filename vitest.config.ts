@@ -57,8 +57,8 @@ const LONG = [
 /** Minutes of work on a busy machine: only in `npm run test:full`. */
 const FULL_ONLY = ["**/fleet/task-kills.test.ts", "**/site/src/build.test.ts"];
 
-/** Tests of the apps that `create-calotype` writes: they run on `node:test`. */
-const TEMPLATES = ["**/create-calotype/{templates,.generated}/**"];
+/** Tests of the apps that `create-calotype` writes: they run on `node:test`. From the folder of a package. */
+const TEMPLATES = ["templates/**", ".generated/**"];
 
 const WAIT_LONGER = join(import.meta.dirname, "packages/conformance/src/support/wait-longer.ts");
 const SEED_FAST_CHECK = join(import.meta.dirname, "packages/core/src/testing/seed-fast-check.ts");

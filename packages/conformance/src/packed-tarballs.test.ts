@@ -52,7 +52,7 @@ describe.each(PUBLISHED)("the tarball of %s", (name) => {
     expect(files).toEqual(
       expect.arrayContaining(["LICENSE", "dist/index.js", "dist/index.d.ts", "src/index.ts"]),
     );
-    expect(files.filter((file) => /\.(?:test|spec|bench)\./.test(file))).toEqual([]);
+    expect(others.filter((file) => /\.(?:test|spec|bench)\./.test(file))).toEqual([]);
   });
 
   it("has no path of the workspace in its package.json", () => {
