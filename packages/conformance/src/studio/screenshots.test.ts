@@ -38,7 +38,7 @@ const SCREENS = [
  * time of its image, in `docs/studio/words.json`. Pixels are not compared: they differ between machines.
  */
 describe.runIf(opened !== undefined)("the screenshots of docs/studio.md", { timeout: 120_000 }, () => {
-  const providers = useProviders({ images: "full" });
+  const providers = useProviders({ images: "full", seed: 1841 });
   const open = async (options: StudioPageOptions): Promise<StudioPage> => {
     if (opened === undefined) throw new Error("The browser is not open.");
     return openStudioPage(opened, providers(), {
