@@ -179,17 +179,25 @@ export function createSidebars(): Record<string, SidebarItem[]> {
   };
 }
 
+/** Titles in the sidebar that are not the first heading. */
+const OTHER_TITLES: Readonly<Record<string, string>> = {
+  introduction: "Introduction",
+  questions: "Find a page",
+  "reference/index": "API reference",
+};
+
 /** Pages that are in no sidebar: the two home pages. */
 export const WITHOUT_SIDEBAR = ["index", "zh/index"];
 
 /** The title of each page by its address without `.md`. The pages of the API reference need not be written yet. */
 export function readTitles(): ReadonlyMap<string, string> {
-  const titles = new Map([["reference/index", "API reference"]]);
+  const titles = new Map<string, string>();
   for (const { page, name } of listEntryPoints()) titles.set(`reference/${page}`, name);
   for (const [file, address] of listPages()) {
     const [, heading = address] = /^# (.+)$/m.exec(readFileSync(join(ROOT, file), "utf8")) ?? [];
     titles.set(address.replace(/\.md$/, ""), heading.replaceAll("`", ""));
   }
+  for (const [address, title] of Object.entries(OTHER_TITLES)) titles.set(address, title);
   return titles;
 }
 
