@@ -51,11 +51,13 @@ describe.runIf(opened !== undefined)("the frame of the studio in Chromium", { ti
       await gateway.callers.create({ id: "web-shop" });
 
       await page.getByRole("button", { name: "Search" }).click();
+      await page.locator("[role=combobox]:focus").waitFor();
       await page.keyboard.type("SHOP");
       await page.getByRole("option", { name: "web-shop" }).waitFor();
       await page.keyboard.press("Enter");
       await page.getByRole("complementary", { name: "Details of web-shop" }).waitFor();
       await page.keyboard.press("Meta+k");
+      await page.locator("[role=combobox]:focus").waitFor();
       await page.keyboard.type(SEEDREAM);
       await expect.poll(() => page.getByRole("option").count()).toBe(2);
       await page.keyboard.press("Enter");
@@ -74,6 +76,7 @@ describe.runIf(opened !== undefined)("the frame of the studio in Chromium", { ti
 
       await button.focus();
       await page.keyboard.press("Enter");
+      await page.locator("[role=combobox]:focus").waitFor();
       await page.keyboard.type("nothing-has-this-name");
       await page.getByText("Nothing was found.").waitFor();
       expect(await findAxeProblems(page)).toEqual([]);

@@ -83,7 +83,7 @@ describe.runIf(opened !== undefined)("a visit to the studio", { timeout: 60_000 
     await page.locator(".chart").waitFor();
 
     await page.keyboard.press("Control+k");
-    await page.keyboard.insertText(SHOWN_ID);
+    await page.getByRole("combobox", { name: "A page, a caller, a model, or a request id" }).fill(SHOWN_ID);
     await page.getByRole("option", { name: SHOWN_ID }).waitFor();
     await page.keyboard.press("Enter");
 
