@@ -55,7 +55,11 @@ const LONG = [
 ];
 
 /** Minutes of work on a busy machine: only in `npm run test:full`. */
-const FULL_ONLY = ["**/fleet/task-kills.test.ts", "**/site/src/build.test.ts"];
+const FULL_ONLY = [
+  "**/fleet/task-kills.test.ts",
+  "**/release/price-tests-npm.test.ts",
+  "**/site/src/build.test.ts",
+];
 
 /** Tests of the apps that `create-calotype` writes: they run on `node:test`. From the folder of a package. */
 const TEMPLATES = ["templates/**", ".generated/**"];

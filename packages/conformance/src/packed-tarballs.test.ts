@@ -6,6 +6,7 @@ import { dirname, join, sep } from "node:path";
 import { createInterface } from "node:readline";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { PACKAGE_DOCS } from "./release/package-docs.js";
 import {
   createPackedProject,
   type Manifest,
@@ -13,6 +14,7 @@ import {
   PUBLISHED,
 } from "./support/packed-project.js";
 import { run } from "./support/run.js";
+import { isFull } from "./support/test-run.js";
 import { ROOT } from "./support/workspace.js";
 
 let project: PackedProject;
@@ -36,14 +38,14 @@ const filesOf = (name: string, pattern = "**/*"): string[] =>
     .toSorted();
 
 describe.each(PUBLISHED)("the tarball of %s", (name) => {
-  it("contains code, declarations, sources and the license, and nothing else", () => {
+  it("contains code, declarations, sources, docs and the license, and nothing else", () => {
     const files = filesOf(name);
     // The files of the apps that it writes.
     const others =
       name === "create-calotype" ? files.filter((file) => !file.startsWith("templates/")) : files;
     const stray = others.filter(
       (file) =>
-        !/^(?:package\.json|README\.md|LICENSE|THIRD_PARTY_LICENSES\.txt|dist\/.+\.(?:js|js\.map|d\.ts|d\.ts\.map)|src\/.+\.ts|src\/openapi\/openapi\.json)$/.test(
+        !/^(?:package\.json|README\.md|LICENSE|THIRD_PARTY_LICENSES\.txt|CHANGELOG\.md|docs\/.+\.md|dist\/.+\.(?:c?js|c?js\.map|d\.c?ts|d\.ts\.map)|src\/.+\.ts|src\/openapi\/openapi\.json)$/.test(
           file,
         ),
     );
@@ -52,11 +54,27 @@ describe.each(PUBLISHED)("the tarball of %s", (name) => {
     expect(files).toEqual(
       expect.arrayContaining(["LICENSE", "dist/index.js", "dist/index.d.ts", "src/index.ts"]),
     );
+    const pages = PACKAGE_DOCS[name.replace("@calotype/", "")] ?? [];
+    expect(others.filter((file) => file.endsWith(".md"))).toEqual(
+      ["CHANGELOG.md", "README.md", ...pages.map((page) => `docs/${page}`)].toSorted(),
+    );
     expect(others.filter((file) => /\.(?:test|spec|bench)\./.test(file))).toEqual([]);
   });
 
   it("has no path of the workspace in its package.json", () => {
     expect(readFileSync(join(folderOf(name), "package.json"), "utf8")).not.toMatch(/workspace:|link:|file:/);
+  });
+
+  it("has docs whose links lead to files of the tarball or to the web", () => {
+    const broken = filesOf(name, "{CHANGELOG.md,docs/**/*.md}").flatMap((page) => {
+      const text = readFileSync(join(folderOf(name), page), "utf8").replaceAll(/^ *```[^]*?^ *```$/gm, "");
+      const links = [...text.matchAll(/\]\((?!https?:|mailto:|#)([^)\s#]+)/g)].map(([, link = ""]) => link);
+      return links
+        .filter((link) => !existsSync(join(folderOf(name), dirname(page), link)))
+        .map((link) => `${page}: ${link}`);
+    });
+
+    expect(broken).toEqual([]);
   });
 
   it("has every file that its package.json names", () => {
@@ -164,14 +182,23 @@ describe("a project with the tarballs", () => {
     expect({ width, height, format }).toEqual({ width: 1280, height: 720, format: "jpeg" });
   });
 
+  const NODENEXT = { resolution: "nodenext", module: "nodenext", lib: ["es2023"] };
+  const BUNDLER = { resolution: "bundler", module: "esnext", lib: ["es2023", "dom", "dom.iterable"] };
+  const ONLY_FULL = [
+    { ...BUNDLER, typescript: "5.6.3" },
+    { ...NODENEXT, typescript: "5.9.3" },
+  ];
+
   it.each([
-    { resolution: "nodenext", module: "nodenext", lib: ["es2023"] },
-    { resolution: "bundler", module: "esnext", lib: ["es2023", "dom", "dom.iterable"] },
+    { ...NODENEXT, typescript: "7.0.2" },
+    { ...BUNDLER, typescript: "7.0.2" },
+    { ...NODENEXT, typescript: "5.6.3" },
+    ...(isFull() ? ONLY_FULL : []),
   ])(
-    "compiles with moduleResolution $resolution, declarations of libraries checked, but not a misspelled option",
+    "compiles with TypeScript $typescript and moduleResolution $resolution, declarations of libraries checked, but not a misspelled option",
     COMPILING,
-    (options) => {
-      const { resolution, module, lib } = options;
+    ({ resolution, module, lib, typescript }) => {
+      project.write("prices.cts", PRICES_IN_COMMONJS);
       project.write("consumer.ts", CONSUMER);
       project.write("misspelled.ts", CONSUMER.replace("channels:", "channel:"));
       const config = project.write(
@@ -188,10 +215,11 @@ describe("a project with the tarballs", () => {
             lib,
             types: ["node"],
           },
-          files: ["consumer.ts", "misspelled.ts"],
+          files: ["consumer.ts", "prices.cts", "misspelled.ts"],
         }),
       );
-      const tsc = join(ROOT, "node_modules/typescript/bin/tsc");
+      const tsc = join(ROOT, COMPILERS[typescript] ?? "", "bin/tsc");
+      expect(run(process.execPath, [tsc, "--version"], project.folder).trim()).toBe(`Version ${typescript}`);
 
       const { status, stdout } = spawnSync(process.execPath, [tsc, "-p", config], {
         cwd: project.folder,
@@ -204,6 +232,20 @@ describe("a project with the tarballs", () => {
     },
   );
 });
+
+/** The compilers of the tests, by their version: the oldest that is supported, the last that is no native program, ours. */
+const COMPILERS: Readonly<Record<string, string>> = {
+  "5.6.3": "packages/conformance/node_modules/typescript5-6",
+  "5.9.3": "packages/conformance/node_modules/typescript5",
+  "7.0.2": "node_modules/typescript",
+};
+
+const PRICES_IN_COMMONJS = `import { calculateCharge, type Charge } from "@calotype/core/billing";
+export const charge: Charge = calculateCharge({
+  details: { pricing_mode: "per-request", model_price: "0.04" },
+  usage: { generated_images: 4 },
+});
+`;
 
 const CONSUMER = `import { createServer } from "node:http";
 import { createGateway, GatewayError, type Gateway, type GatewayOptions, type UsageRecord } from "@calotype/core";

@@ -89,7 +89,11 @@ describe("the entry point", () => {
     const entries: readonly unknown[] = Object.values(exports).filter((entry) => typeof entry === "object");
     const expected = Object.keys(ENTRY_POINTS).map((file) => {
       const built = file.replace(/^\./, "./dist").replace(/\.ts$/, "");
-      return { types: `${built}.d.ts`, default: `${built}.js` };
+      const esm = { types: `${built}.d.ts`, default: `${built}.js` };
+      if (file !== "./billing/index.ts") return esm;
+      // Node gets the ES module in both cases. Tools that cannot load one, such as jest, get the CommonJS build.
+      const commonJs = { types: `${built}.d.cts`, default: `${built}.cjs` };
+      return { "module-sync": esm, require: commonJs, ...esm };
     });
     expect(entries).toHaveLength(expected.length);
     expect(entries).toEqual(expect.arrayContaining(expected));

@@ -22,6 +22,7 @@ const nodePackage = `node-${isWindows ? "win" : platform}-${arch}`;
 /** What `npm run test:runtimes` runs on. None has an install script. */
 const SOURCES: readonly Source[] = [
   { name: "Node 22", kind: "node", version: "22.23.3", package: nodePackage, file: `bin/node${exe}` },
+  { name: "Node 24", kind: "node", version: "24.21.0", package: nodePackage, file: `bin/node${exe}` },
   { name: "Node 26", kind: "node", version: "26.9.0", package: nodePackage, file: `bin/node${exe}` },
   {
     name: "Bun",

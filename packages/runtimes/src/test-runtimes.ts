@@ -9,7 +9,7 @@ const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const runtimes = await fetchRuntimes(process.argv.slice(2));
 if (runtimes.length === 0)
-  throw new Error('No such runtime. There are: "Node 22", "Node 26", Bun, Deno, workerd.');
+  throw new Error('No such runtime. There are: "Node 22", "Node 24", "Node 26", Bun, Deno, workerd.');
 let failed = false;
 for (const runtime of runtimes) {
   failed = !(await passesSuite(runtime)) || failed;

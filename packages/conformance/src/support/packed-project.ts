@@ -1,12 +1,13 @@
 import { mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { run } from "./run.ts";
 import { findFiles, ROOT, readText } from "./workspace.ts";
 
 /** The part of a package.json that the tests read. */
 export interface Manifest {
   readonly name: string;
+  readonly version: string;
   readonly private?: boolean;
   readonly devDependencies?: Readonly<Record<string, string>>;
   readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
@@ -15,9 +16,14 @@ export interface Manifest {
   readonly imports?: Readonly<Record<string, unknown>>;
 }
 
-const MANIFESTS: readonly Manifest[] = findFiles("packages/*/package.json")
-  .map(readManifest)
-  .filter((manifest) => manifest.private !== true);
+const PUBLISHED_FILES = findFiles("packages/*/package.json").filter(
+  (path) => readManifest(path).private !== true,
+);
+/** The package.json of each published package. */
+export const MANIFESTS: readonly Manifest[] = PUBLISHED_FILES.map(readManifest);
+
+/** The folders of the published packages, such as `packages/core`. */
+export const PUBLISHED_FOLDERS: readonly string[] = PUBLISHED_FILES.map((path) => dirname(path));
 
 /** The packages of the workspace that are published. */
 export const PUBLISHED: readonly string[] = MANIFESTS.map(({ name }) => name);
@@ -55,7 +61,7 @@ export function pack(folder: string, names = PUBLISHED): string[] {
 }
 
 /** The pnpm that the workspace is built with. */
-function pnpm(): string {
+export function pnpm(): string {
   const version = /pnpm@[\d.]+/.exec(readText("package.json"))?.[0];
   if (version === undefined) throw new Error("The scripts of the workspace name no pnpm.");
   return version;

@@ -1,0 +1,79 @@
+import { existsSync } from "node:fs";
+import { basename, join } from "node:path";
+import { expect, it } from "vitest";
+import { PUBLISHED_FOLDERS } from "../support/packed-project.js";
+import { findFiles, ROOT, readText } from "../support/workspace.js";
+import { PACKAGE_DOCS } from "./package-docs.js";
+import { findPlaceholders, manifestLinks, pageAddress, readProjectLinks } from "./project-links.js";
+
+const links = readProjectLinks();
+
+/** What every tarball has, and the script that writes it. */
+const PREPACK = "node ../conformance/src/release/copy-docs.ts";
+
+// With `-u`, vitest writes the package.json of each package: the links are stated once, at the root.
+it.each(PUBLISHED_FOLDERS)(
+  "%s/package.json has the links of the root, and the docs in its tarball",
+  async (folder) => {
+    const path = join(ROOT, folder, "package.json");
+    const own: [string, unknown][] = Object.entries(JSON.parse(readText(`${folder}/package.json`)));
+    const fields = own.filter(([name]) => !(name in links));
+    const at = fields.findIndex(([name]) => name === "license");
+    fields.splice(at, 0, ...Object.entries(manifestLinks(folder, links)));
+    const manifest = Object.fromEntries(fields) as { files: string[]; scripts: object };
+    manifest.files = [...new Set([...manifest.files, "CHANGELOG.md", "docs"])];
+    Object.assign(manifest.scripts, { prepack: PREPACK });
+
+    await expect(`${JSON.stringify(manifest, null, 2)}\n`).toMatchFileSnapshot(path);
+  },
+);
+
+it.each(PUBLISHED_FOLDERS)("%s/README.md links only to what a reader of npm can open", (folder) => {
+  const text = readText(`${folder}/README.md`);
+  const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
+  const addresses = new Set(findFiles("docs/**/*.md").map((page) => pageAddress(page, links)));
+  const broken = targets.filter((link) => {
+    const [path = "", anchor] = link.split("#");
+    if (path === "") return false;
+    if (path.startsWith(links.homepage)) return !addresses.has(path) || !hasAnchor(path, anchor);
+    if (path.startsWith("https:")) return false;
+    // In the tarball: the sources, and nothing outside of the folder.
+    return !path.startsWith("src/") || !existsSync(join(ROOT, folder, path));
+  });
+
+  expect(broken).toEqual([]);
+});
+
+it("every package has a list of its docs, of pages that exist", () => {
+  expect(Object.keys(PACKAGE_DOCS).toSorted()).toEqual(
+    PUBLISHED_FOLDERS.map((folder) => basename(folder)).toSorted(),
+  );
+  const pages = Object.values(PACKAGE_DOCS).flat();
+  expect(pages.filter((page) => !existsSync(join(ROOT, "docs", page)))).toEqual([]);
+});
+
+it("names under .example are placeholders", () => {
+  const real = {
+    homepage: "https://calotype.dev",
+    bugs: "https://github.com/calotype/calotype/issues",
+    repository: { type: "git", url: "git+https://github.com/calotype/calotype.git" },
+  };
+  expect(findPlaceholders(real)).toEqual([]);
+  expect(findPlaceholders({ ...real, bugs: "https://github.example/issues" })).toEqual([
+    "https://github.example/issues",
+  ]);
+});
+
+/** Whether the page at an address of the site has a heading with an anchor. */
+function hasAnchor(address: string, anchor: string | undefined): boolean {
+  if (anchor === undefined) return true;
+  const page = findFiles("docs/**/*.md").find((path) => pageAddress(path, links) === address) ?? "";
+  const headings = [...readText(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => heading);
+  const slugs = headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}_ -]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+  return slugs.includes(anchor);
+}
