@@ -66,7 +66,7 @@ describe.runIf(opened !== undefined)("the frame of the studio in Chromium", { ti
       await page.getByRole("option", { name: "Prices" }).waitFor();
       for (let step = 0; step < 4; step++) await page.keyboard.press("ArrowDown");
       await page.keyboard.press("Enter");
-      await page.getByRole("heading", { name: "Prices" }).waitFor();
+      await page.getByRole("heading", { name: "Prices", level: 1 }).waitFor();
       expect(await isFocused(page.locator("main"))).toBe(true);
     });
 
