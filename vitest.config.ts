@@ -58,7 +58,7 @@ const LONG = [
 const FULL_ONLY = [
   "**/fleet/task-kills.test.ts",
   "**/release/price-tests-npm.test.ts",
-  "**/site/src/build.test.ts",
+  "**/whole-site.test.ts",
 ];
 
 /** Tests of the apps that `create-calotype` writes: they run on `node:test`. From the folder of a package. */
