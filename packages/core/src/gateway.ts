@@ -18,7 +18,12 @@ import { GatewayError } from "./errors.js";
 import { type EstimateQuery, estimateRequest, type RequestEstimate } from "./estimate.js";
 import { createArrival, RequestReport } from "./events.js";
 import { type FilesParts, respondWithFile } from "./files-endpoint.js";
-import { createHealthChecks, type HealthCheckStatus, respondWithHealth } from "./healthz-endpoint.js";
+import {
+  CHECK_LIMIT_MS,
+  createHealthChecks,
+  type HealthCheckStatus,
+  respondWithHealth,
+} from "./healthz-endpoint.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import { shutDown } from "./lifecycle.js";
 import { respondWithModels } from "./models-endpoint.js";
@@ -77,10 +82,11 @@ export interface Gateway {
    */
   status(): GatewayStatus;
   /**
-   * The state of the channels, in the order of the options, after the admission store was asked which of them are paused. If
-   * the store fails, the log says so, and the result is what this process knows.
+   * The state of the channels, of the ledger and of the admission store, after both were asked whether they work, and the
+   * store also which channels are paused. A part that does not respond within 0.8 seconds is `failing`; a result of the last
+   * second is used again. If the store fails, the state of the channels is what this process knows. Does not reject.
    */
-  channels(): Promise<readonly ChannelStatus[]>;
+  checkStatus(): Promise<GatewayStatus>;
   /**
    * Requests one small image from a channel with each of its keys. The provider charges for the images. A success ends
    * a cooldown, so that a repaired account is used again at once.
@@ -199,9 +205,9 @@ export interface CloseOptions {
 export interface GatewayStatus {
   /** In the order of the options. Empty until the options were loaded. */
   readonly channels: readonly ChannelStatus[];
-  /** The last check of the ledger by `GET {base}/healthz`. */
+  /** The last check of the ledger, by `GET {base}/healthz` or `gateway.checkStatus()`. */
   readonly ledger: HealthCheckStatus;
-  /** The last check of the admission store by `GET {base}/healthz`. */
+  /** The last check of the admission store, by `GET {base}/healthz` or `gateway.checkStatus()`. */
   readonly store: HealthCheckStatus;
 }
 
@@ -252,6 +258,12 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
     findChannelStates(reloadable.current?.channels ?? [], permanent),
   );
   let closing: Promise<void> | undefined;
+
+  const status = (): GatewayStatus => ({
+    channels: describeChannels(reloadable.current?.channels ?? [], permanent),
+    ledger: checks.ledger.status(),
+    store: checks.store.status(),
+  });
 
   const notFound: Gateway["notFound"] = (request) => {
     const context = { id: permanent.createId(), mask: currentMask(assembly) };
@@ -354,15 +366,11 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
     handle,
     notFound,
     fetch: createFetch({ handle, notFound }),
-    status: () => ({
-      channels: describeChannels(reloadable.current?.channels ?? [], permanent),
-      ledger: checks.ledger.status(),
-      store: checks.store.status(),
-    }),
-    async channels() {
-      const channels = reloadable.current?.channels ?? [];
-      await permanent.pauses.refresh(channels);
-      return describeChannels(channels, permanent);
+    status,
+    async checkStatus() {
+      const refreshed = permanent.pauses.refresh(reloadable.current?.channels ?? []);
+      await Promise.all([checks.ledger.run(), checks.store.run(), settlesWithin(refreshed, CHECK_LIMIT_MS)]);
+      return status();
     },
     probeChannel(id, probeOptions = {}) {
       if (closing !== undefined) return Promise.reject(closedError());

@@ -161,6 +161,20 @@ describe("GET /healthz", () => {
     expect(logs.map(({ level }) => level)).toEqual(["error", "warn"]);
   });
 
+  it("shares its checks with checkStatus, which needs no option", async () => {
+    vi.useFakeTimers();
+    const admission = { ping: vi.fn<() => Promise<void>>(hang), admit: hang };
+    const { gateway } = open({ admission, options: { healthz: false } });
+    expect(gateway.status()).toMatchObject({ ledger: { state: "unknown" }, store: { state: "unknown" } });
+    const checked = Promise.all([gateway.checkStatus(), gateway.checkStatus()]);
+    await vi.advanceTimersByTimeAsync(800);
+    for (const status of await checked) {
+      expect(status).toMatchObject({ ledger: { state: "ok" }, store: { state: "failing" } });
+      expect(status.channels).toEqual(gateway.status().channels);
+    }
+    expect(admission.ping).toHaveBeenCalledTimes(1);
+  });
+
   it("says that channels are failing while no channel of a family works", async () => {
     let isBroken = true;
     const provider: Provider = () =>

@@ -14,7 +14,7 @@ export type HealthState = "ok" | "failing";
 
 /** The result of the last check of a ledger or an admission store. */
 export interface HealthCheckStatus {
-  /** `unknown`: it was not checked yet. `GET {base}/healthz` checks it; `gateway.status()` does not. */
+  /** `unknown`: it was not checked yet. `GET {base}/healthz` and `gateway.checkStatus()` check it; `gateway.status()` does not. */
   readonly state: HealthState | "unknown";
   /** When the state was found out, ISO 8601, UTC. Absent before the first check. */
   readonly checkedAt?: string;
@@ -22,13 +22,13 @@ export interface HealthCheckStatus {
 
 /** One check, which many callers share. */
 interface HealthCheck {
-  /** Returns within {@link LIMIT_MS}, whatever the checked part does. Does not reject. */
+  /** Returns within {@link CHECK_LIMIT_MS}, whatever the checked part does. Does not reject. */
   run(): Promise<HealthState>;
   status(): HealthCheckStatus;
 }
 
-/** Longer than a slow query, and shorter than the second after which many monitors give up. */
-const LIMIT_MS = 800;
+/** In milliseconds. Longer than a slow query, and shorter than the second after which many monitors give up. */
+export const CHECK_LIMIT_MS = 800;
 /** For this time, the result of a check is used again. */
 const CACHE_MS = 1_000;
 /** A check that has not ended after this time is lost, and another one is made: some hosts stop what a request began. */
@@ -80,10 +80,10 @@ function createHealthCheck({ name, check, now, logger }: HealthCheckOptions): He
       if (last !== undefined && at - last.endedAt < CACHE_MS) return last.state;
       if (pending === undefined || at - pending.begunAt >= LOST_MS) pending = begin();
       const { begunAt, result } = pending;
-      const restMs = begunAt + LIMIT_MS - at;
+      const restMs = begunAt + CHECK_LIMIT_MS - at;
       const hasEnded = restMs > 0 && (await settlesWithin(result, restMs));
       if (hasEnded && last !== undefined) return last.state;
-      return end("failing", new Error(`There was no result after ${LIMIT_MS} ms.`));
+      return end("failing", new Error(`There was no result after ${CHECK_LIMIT_MS} ms.`));
     },
     status: () =>
       last === undefined ? { state: "unknown" } : { state: last.state, checkedAt: last.checkedAt },

@@ -193,9 +193,12 @@ describe("a pause and the admission store", () => {
     for (const round of rounds) round();
     await expect.poll(() => idle.gateway.status().channels[0]?.state).toBe("ready");
     expect(busy.gateway.status().channels[0]?.state).toBe("paused");
-    expect(await busy.gateway.channels()).toMatchObject([{ state: "ready" }, { state: "ready" }]);
+    expect((await busy.gateway.checkStatus()).channels).toMatchObject([
+      { state: "ready" },
+      { state: "ready" },
+    ]);
     await first.gateway.pauseChannel("one");
-    await busy.gateway.channels();
+    await busy.gateway.checkStatus();
     await first.gateway.resumeChannel("one");
     await busy.post(BODY);
     expect(busy.gateway.status().channels[0]?.state).toBe("ready");
@@ -211,7 +214,7 @@ describe("a pause and the admission store", () => {
     for (const admission of stores) {
       const { gateway, post } = createTestGateway(undefined, { ...SINGLE, admission });
       await expect(gateway.pauseChannel("one")).rejects.toMatchObject({ code: "gateway_unavailable" });
-      expect(await gateway.channels()).toMatchObject([{ id: "one", state: "ready" }]);
+      expect((await gateway.checkStatus()).channels).toMatchObject([{ id: "one", state: "ready" }]);
       expect(gateway.status().channels).toMatchObject([{ state: "ready" }]);
       expect((await post(BODY)).status).toBe(200);
     }

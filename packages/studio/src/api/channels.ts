@@ -1,7 +1,7 @@
 import { GatewayError } from "@calotype/core";
 import { readBody } from "../read-body.js";
 import { respondWithJson } from "../respond.js";
-import type { ChannelPlan, GatewayStatus, PauseRequest } from "../wire.js";
+import type { ChannelPlan, PauseRequest } from "../wire.js";
 import type { ApiRoute, StudioGateway } from "./route.js";
 
 /** Who makes the changes, in the log and in the state of a paused channel. */
@@ -12,11 +12,7 @@ export const CHANNEL_ROUTES: readonly ApiRoute[] = [
     method: "GET",
     path: "status",
     role: "viewer",
-    async run({ gateway }) {
-      const channels = await gateway.channels();
-      const status: GatewayStatus = { ...gateway.status(), channels };
-      return respondWithJson(status);
-    },
+    run: async ({ gateway }) => respondWithJson(await gateway.checkStatus()),
   },
   {
     method: "GET",
@@ -60,8 +56,8 @@ export const CHANNEL_ROUTES: readonly ApiRoute[] = [
 /** @throws GatewayError `channel_not_found` */
 async function planFor(gateway: StudioGateway, id: string): Promise<ChannelPlan> {
   const probe = await gateway.estimateProbe(id);
-  const states = await gateway.channels();
-  const others = states.filter((other) => other.id !== id && other.state !== "paused");
+  const { channels } = await gateway.checkStatus();
+  const others = channels.filter((other) => other.id !== id && other.state !== "paused");
   const estimates = await Promise.all(others.map((other) => gateway.estimateProbe(other.id)));
   const served = new Set(estimates.flatMap(namesOf));
   return { probe, only: namesOf(probe).filter((name) => !served.has(name)) };

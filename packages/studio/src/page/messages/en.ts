@@ -351,9 +351,7 @@ export const en = {
     failedRequests: "Failed requests that ended on this channel",
     ledger: "Ledger",
     store: "Admission store",
-    health: { ok: "Works", failing: "Fails", unknown: "Not checked yet; GET /healthz checks it" } as Readonly<
-      Record<string, string>
-    >,
+    health: { ok: "Works", failing: "Fails", unknown: "Not checked yet" } as Readonly<Record<string, string>>,
     pause: "Pause",
     pauseTitle: (id: string) => `Pause ${id}`,
     pauseEffect:

@@ -320,7 +320,7 @@ export const zh: Messages = {
     failedRequests: "在该渠道上失败的请求",
     ledger: "账本",
     store: "准入存储",
-    health: { ok: "正常", failing: "故障", unknown: "尚未检查，由 GET /healthz 检查" },
+    health: { ok: "正常", failing: "故障", unknown: "尚未检查" },
     pause: "暂停",
     pauseTitle: (id) => `暂停 ${id}`,
     pauseEffect: "共享准入存储的所有进程都不再向该渠道发送请求。进行中的请求会继续。暂停期间仍可探测。",
