@@ -142,8 +142,9 @@ export interface AdmissionStore {
   /** Tells the other gateways that a channel, key or model cools, or with `undefined` that it works again. */
   setCooldown(channel: string, cooldown: Cooldown | undefined): Promise<void>;
   /**
-   * Rejects if the store cannot do its work at the moment. Called for `GET {base}/healthz`, about once a second at most.
-   * Absent: the gateway calls `admit` with a request that counts and takes nothing.
+   * Rejects if the store cannot do its work at the moment. Called for `GET {base}/healthz`, about once a second at most, and
+   * before a pause of a channel or its end is confirmed. Absent: the gateway calls `admit` with a request that counts and
+   * takes nothing.
    */
   ping?(): Promise<void>;
 }

@@ -19,7 +19,7 @@ describe("the attempts of a channel", () => {
   it("are counted in parts of five minutes, the last one of which has not ended", () => {
     const { clock, history } = open();
     history.succeeded("c");
-    history.failed("c", attempt("A"), false);
+    history.failed("c", attempt("A"));
     clock.now += 5 * MINUTE_MS;
     history.succeeded("c");
 
@@ -34,7 +34,7 @@ describe("the attempts of a channel", () => {
 
   it("are forgotten after an hour, also without attempts in between", () => {
     const { clock, history } = open();
-    history.failed("c", attempt("A"), false);
+    history.failed("c", attempt("A"));
     clock.now += 55 * MINUTE_MS;
     expect(history.describe("c").lastHour[0]).toMatchObject({ attempts: 1, failures: 1 });
     clock.now += 5 * MINUTE_MS;
@@ -44,19 +44,27 @@ describe("the attempts of a channel", () => {
   });
 
   it("count once if a response that began with success broke off", () => {
-    const { history } = open();
+    const { clock, history } = open();
     history.succeeded("c");
-    history.failed("c", attempt("A"), true);
-    expect(history.describe("c").lastHour.at(-1)).toMatchObject({ attempts: 1, failures: 1 });
+    clock.now += 5 * MINUTE_MS;
+    history.failed("c", attempt("A"), START);
+    expect(history.describe("c").lastHour.slice(-2)).toMatchObject([
+      { attempts: 1, failures: 1 },
+      { attempts: 0, failures: 0 },
+    ]);
+    clock.now += 60 * MINUTE_MS;
+    history.succeeded("c");
+    history.failed("c", attempt("B"), START);
+    expect(history.describe("c").lastHour.at(-1)).toMatchObject({ attempts: 1, failures: 0 });
   });
 
   it("have five errors at most, the newest first, with short texts", () => {
     const { clock, history } = open();
     for (let index = 1; index <= 7; index++) {
       clock.now = START + index * 1000;
-      history.failed("c", attempt(String(index), { requestId: `req-${index}` }), false);
+      history.failed("c", attempt(String(index), { requestId: `req-${index}` }));
     }
-    history.failed("other", attempt("x".repeat(1_000)), false);
+    history.failed("other", attempt("x".repeat(1_000)));
 
     const { errors } = history.describe("c");
     expect(errors.map(({ code }) => code)).toEqual(["7", "6", "5", "4", "3"]);
@@ -74,7 +82,7 @@ describe("the attempts of a channel", () => {
 
   it("are forgotten when the channel is not in the options any more", () => {
     const { history } = open();
-    history.failed("c", attempt("A"), false);
+    history.failed("c", attempt("A"));
     history.retain(["other"]);
     expect(history.describe("c").errors).toEqual([]);
     expect(history.describe("c").lastHour.at(-1)).toMatchObject({ attempts: 0 });

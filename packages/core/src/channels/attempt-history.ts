@@ -20,7 +20,10 @@ export interface ChannelError {
   readonly requestId?: string;
 }
 
-/** The attempts on a channel that ended in five minutes. */
+/**
+ * The attempts on a channel that failed, or whose response began, in five minutes. A response that breaks off later is a
+ * failure of the same five minutes.
+ */
 export interface AttemptCounts {
   /** The begin of the five minutes. ISO 8601, UTC. */
   readonly from: string;
@@ -36,9 +39,9 @@ export interface AttemptHistory {
   /**
    * Counts an attempt that failed.
    *
-   * @param isCounted true if the attempt was counted as a success before
+   * @param countedAt when the attempt was counted as a success, in milliseconds since 1970. `undefined` if it was not.
    */
-  failed(channel: string, failure: FailedAttempt, isCounted: boolean): void;
+  failed(channel: string, failure: FailedAttempt, countedAt?: number): void;
   /** Returns the last errors, and the last hour in parts of five minutes: see `ChannelStatus`. */
   describe(channel: string): {
     readonly errors: readonly ChannelError[];
@@ -77,13 +80,16 @@ export function createAttemptHistory(now: () => number): AttemptHistory {
       const part = findPart(entryOf(channel), now());
       if (part !== undefined) part.attempts++;
     },
-    failed(channel, attempt, isCounted) {
+    failed(channel, attempt, countedAt) {
       const entry = entryOf(channel);
       const at = now();
-      const part = findPart(entry, at);
-      if (part !== undefined) {
-        if (!isCounted) part.attempts++;
-        part.failures++;
+      if (countedAt !== undefined) countFailure(entry, countedAt);
+      else {
+        const part = findPart(entry, at);
+        if (part !== undefined) {
+          part.attempts++;
+          part.failures++;
+        }
       }
       entry.errors.unshift(toError(attempt, at));
       entry.errors.length = Math.min(entry.errors.length, MAX_ERRORS);
@@ -133,6 +139,13 @@ function findPart({ parts }: Entry, now: number): Part | undefined {
   part.attempts = 0;
   part.failures = 0;
   return part;
+}
+
+/** Counts the failure of an attempt where the attempt was counted, unless that was more than an hour ago. */
+function countFailure({ parts }: Entry, countedAt: number): void {
+  const number = Math.floor(countedAt / PART_MS);
+  const part = parts.find((other) => other.number === number);
+  if (part !== undefined) part.failures++;
 }
 
 function toError({ failure, upstreamModel, key, requestId }: FailedAttempt, at: number): ChannelError {

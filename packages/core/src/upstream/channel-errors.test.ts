@@ -48,6 +48,14 @@ describe("the errors of a channel", () => {
     expect(status.errors[0]).not.toHaveProperty("status");
   });
 
+  it("do not quote the prompt, also if the operator's own fetch does", async () => {
+    const { status } = await sendTo(({ body }) => {
+      throw new Error("failed", { cause: new Error(`cannot send ${JSON.stringify(body)}`) });
+    });
+    expect(status.errors).toHaveLength(1);
+    expect(status.errors[0]?.message).toMatch(/^cannot send .*\[prompt\]$/);
+  });
+
   it("are none if the provider refused the request because of its content", async () => {
     const { status, newest } = await sendTo(() => refuse(400, "SensitiveContent", "No foxes."));
     expect(status.errors).toEqual([]);

@@ -312,9 +312,8 @@ function judge(
   }
   const failure = hideModelIn(maskFailure(outcome.failure, mask), route, request);
   const change = tried.failed(outcome.failure);
-  const hidden = hideContentIn(failure, request);
-  logFailure(route, hidden, { change, logger });
-  rememberFailure(history, route, { failure: hidden, requestId: id });
+  logFailure(route, hideContentIn(failure, request), { change, logger });
+  rememberFailure(history, route, { failure, request: { id, prompt: request.prompt } });
   const { response, accepted } = outcome;
   return { ...known, isProbe, change, response, failure, accepted };
 }
@@ -396,8 +395,9 @@ interface LastAttempt {
 function toSuccess(
   { route, attempts, isRepeated, response, parsed, openProbe, observed }: LastAttempt,
   { id, model, logger, request }: DispatchRequest,
-  { health, history, mask }: DispatchParts,
+  { health, history, mask, now }: DispatchParts,
 ): UpstreamSuccess {
+  const countedAt = now();
   // Not the request, which has the images.
   const { prompt } = request;
   const isConfigured = isConfiguredModel(route.channel, model);
@@ -422,9 +422,9 @@ function toSuccess(
         attempts.push(failed);
         observed?.failed(failed, toAttemptDetail({ route, failure: masked, change }, health));
       }
-      const hidden = hideContentIn({ status: last?.status, ...masked }, { prompt });
-      logFailure(route, hidden, { change, logger });
-      rememberFailure(history, route, { failure: hidden, requestId: id, isCounted: true });
+      const shown = { status: last?.status, ...masked };
+      logFailure(route, hideContentIn(shown, { prompt }), { change, logger });
+      rememberFailure(history, route, { failure: shown, request: { id, prompt }, countedAt });
     },
     ...((openProbe !== undefined || observed !== undefined) && {
       end() {

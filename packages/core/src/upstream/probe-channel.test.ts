@@ -229,6 +229,23 @@ describe("probeChannel", () => {
   );
 });
 
+describe("a model that needs several reference images", () => {
+  it("is probed with as many, and does not keep the other models from being estimated", async () => {
+    const { channel, parts, sent } = createBench(makesImage);
+    const models = {
+      plain: { family: "seedream" },
+      pair: { family: "seedream", capabilities: { references: { min: 2, max: 3 } } },
+    };
+    const bench = { ...parts, models };
+    expect(estimateProbe(channel, { ...bench, prices: undefined })).toMatchObject({
+      model: "plain",
+      models: [{ model: "plain" }, { model: "pair" }],
+    });
+    expect(await probeChannel(channel, { model: "pair" }, bench)).toMatchObject({ ok: true });
+    expect(sent[0]?.["image"]).toHaveLength(2);
+  });
+});
+
 describe("estimateProbe", () => {
   it("lists the models that the channel serves, what a caller would be charged, and its series", () => {
     const { channel, parts } = createBench(makesImage, { apiKey: ["a", "b"] });

@@ -179,8 +179,8 @@ function createProbeRequest(
   { model, fields }: ChannelProbeOptions,
 ): ImageRequest {
   const { family } = channel;
-  const { names, serves, needsImage } = findServed(channel, parts);
-  const name = model ?? chooseModel(names, needsImage);
+  const { names, serves, neededImages } = findServed(channel, parts);
+  const name = model ?? chooseModel(names, neededImages);
   if (name === undefined) {
     throw invalidRequest(`Name the model: the channel ${channel.id} serves series only.`, "model");
   }
@@ -189,7 +189,8 @@ function createProbeRequest(
       param: "model",
     });
   }
-  const image = needsImage(name) ? { image: TEST_IMAGE } : {};
+  const needed = neededImages(name);
+  const image = needed === 0 ? {} : { image: needed === 1 ? TEST_IMAGE : Array(needed).fill(TEST_IMAGE) };
   const [operation = "generate"] = family.operations.has("generate") ? [] : family.operations;
   return family.normalize(fields ?? { prompt: PROMPT, ...image }, {
     operation,
@@ -208,8 +209,8 @@ interface ServedModels {
   /** Keys of `models` that end in `*`, as far as the channel serves names of them. */
   readonly series: readonly string[];
   readonly serves: (name: string) => boolean;
-  /** True if the model makes no image without a reference image. */
-  readonly needsImage: (name: string) => boolean;
+  /** Without so many reference images the model makes no image. */
+  readonly neededImages: (name: string) => number;
 }
 
 function findServed(channel: Channel, parts: ModelParts): ServedModels {
@@ -225,7 +226,7 @@ function findServed(channel: Channel, parts: ModelParts): ServedModels {
     names: [...names].filter((name) => !isSeries(name) && serves(name)),
     series: keys.filter((key) => isSeries(key) && isOfFamily(key) && mayServe(channel, key)),
     serves,
-    needsImage: (name) => (capabilitiesOf(name)?.references?.min ?? 0) > 0,
+    neededImages: (name) => capabilitiesOf(name)?.references?.min ?? 0,
   };
 }
 
@@ -245,8 +246,11 @@ function findCapabilitiesOf(
 }
 
 /** A model without a required reference image comes first. */
-function chooseModel(names: readonly string[], needsImage: ServedModels["needsImage"]): string | undefined {
-  return names.find((name) => !needsImage(name)) ?? names[0];
+function chooseModel(
+  names: readonly string[],
+  neededImages: ServedModels["neededImages"],
+): string | undefined {
+  return names.find((name) => neededImages(name) === 0) ?? names[0];
 }
 
 /** What `gateway.estimateProbe` returns: what a probe would request. Nothing was sent. */
@@ -281,8 +285,8 @@ export function estimateProbe(
   channel: Channel,
   parts: ModelParts & { readonly prices: PriceList | undefined },
 ): ProbeEstimate {
-  const { names, series, needsImage } = findServed(channel, parts);
-  const model = chooseModel(names, needsImage);
+  const { names, series, neededImages } = findServed(channel, parts);
+  const model = chooseModel(names, neededImages);
   return {
     channel: channel.id,
     images: channel.keys.length,

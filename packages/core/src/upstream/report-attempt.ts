@@ -7,7 +7,7 @@ import type { SafeAttemptObserver } from "../observation.js";
 import type { AttemptDetail, CooldownChange, StartedAttempt } from "../telemetry.js";
 import type { AttemptRecord } from "../types.js";
 import type { ParsedResponse, PreparedAttempt } from "./attempt.js";
-import { findShownMessage, toUpstreamError } from "./failure.js";
+import { findShownMessage, hideContent, toUpstreamError } from "./failure.js";
 import { readRequestId } from "./read.js";
 import type { TransportResponse } from "./transport.js";
 
@@ -111,28 +111,26 @@ export function codeOf(failure: AttemptFailure): string {
 export function rememberFailure(
   history: AttemptHistory,
   { channel, key, upstreamModel }: Route,
-  { failure, requestId, isCounted = false }: FailureToRemember,
+  { failure, request, countedAt }: FailureToRemember,
 ): void {
   if (failure.kind === "content") {
-    if (!isCounted) history.succeeded(channel.id);
+    if (countedAt === undefined) history.succeeded(channel.id);
     return;
   }
-  const shown = { ...failure, message: findShownMessage(failure) };
+  const message = findShownMessage(failure);
+  const shown = { ...failure, message: request === undefined ? message : hideContent(message, request) };
   const ofKey = channel.keys.length > 1 ? { key: key.index } : {};
-  history.failed(
-    channel.id,
-    { failure: shown, upstreamModel, ...ofKey, ...(requestId !== undefined && { requestId }) },
-    isCounted,
-  );
+  const ofRequest = request === undefined ? {} : { requestId: request.id };
+  history.failed(channel.id, { failure: shown, upstreamModel, ...ofKey, ...ofRequest }, countedAt);
 }
 
 interface FailureToRemember {
-  /** Keys and the prompt are masked. */
+  /** Keys are masked. */
   readonly failure: AttemptFailure;
-  /** Absent for probes. */
-  readonly requestId?: string;
-  /** True if the attempt was remembered as a success before. Default false. */
-  readonly isCounted?: boolean;
+  /** What the message must not quote. Absent for probes. */
+  readonly request?: { readonly id: string; readonly prompt: string };
+  /** When the attempt was remembered as a success, in milliseconds since 1970. Absent if it was not. */
+  readonly countedAt?: number;
 }
 
 /** Logs that a channel serves a model again. */
