@@ -416,6 +416,7 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
     limits: createLimitReports({
       ...permanent,
       loadModels: async () => (await reloadable.get()).models,
+      isCaseInsensitive: options.caseInsensitiveNames ?? false,
     }),
     webhooks: webhooks.api,
     callers: createCallers({

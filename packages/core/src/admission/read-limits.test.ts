@@ -49,6 +49,15 @@ describe("gateway.limits.read", () => {
       ],
     ],
     [
+      "limits for a model that it may use in another case",
+      { models: [SEEDREAM.toUpperCase()] },
+      {
+        caseInsensitiveNames: true,
+        models: { [SEEDREAM]: { family: "seedream", limits: { requestsPerMinute: 2 } } },
+      },
+      [{ name: "requests", model: SEEDREAM, limit: 2, used: 2, remaining: 0, ...SEEN }],
+    ],
+    [
       "a limit for a series that it may use in part, and not for other models",
       { models: ["seedream-4-5-251128", "none"], limits: { concurrent: 7 } },
       {

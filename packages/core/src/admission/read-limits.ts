@@ -1,5 +1,6 @@
 import { GatewayError, isGatewayError } from "../errors.js";
 import type { Logger } from "../logger.js";
+import { foldCase } from "../models/resolve-model.js";
 import type { Caller, CallerLimits } from "../types.js";
 import { overlaps } from "../util/series.js";
 import { type LimitScope, listCallerLimits, mergeLimits } from "./rate-limits.js";
@@ -55,6 +56,8 @@ export interface LimitReportsParts {
   readonly loadModels: () => Promise<
     Readonly<Record<string, { readonly limits?: CallerLimits | undefined }>>
   >;
+  /** As the option `caseInsensitiveNames`: case does not matter in the models that a caller may use. */
+  readonly isCaseInsensitive: boolean;
   readonly logger: Logger;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -65,6 +68,7 @@ export function createLimitReports({
   admission,
   limits: gatewayLimits,
   loadModels,
+  isCaseInsensitive,
   logger,
   now,
 }: LimitReportsParts): LimitReports {
@@ -81,10 +85,11 @@ export function createLimitReports({
       );
     }
   };
+  const fold = isCaseInsensitive ? foldCase : String;
   return {
     async read({ id, limits: own, models: allowed }) {
       const models = Object.entries(await loadModels()).filter(
-        ([model]) => allowed === undefined || allowed.some((name) => overlaps(name, model)),
+        ([model]) => allowed === undefined || allowed.some((name) => overlaps(fold(name), fold(model))),
       );
       const limits = listCallerLimits({
         callerId: id,
