@@ -4,7 +4,7 @@ import { createHolds } from "./billing/hold.js";
 import type { EntryFailure, Ledger } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
 import type { HoldRecord } from "./billing/records.js";
-import { createMaintenance } from "./lifecycle.js";
+import { createMaintenance, type MaintenanceParts } from "./lifecycle.js";
 
 const INTERVAL_MS = 10_000;
 
@@ -19,7 +19,10 @@ const holdOf = (id: string, ttlMs: number): HoldRecord => ({
   ttlMs,
 });
 
-function open(changed: (own: Ledger) => Partial<Ledger> = () => ({})) {
+function open(
+  changed: (own: Ledger) => Partial<Ledger> = () => ({}),
+  more: Pick<MaintenanceParts, "refreshPauses"> = {},
+) {
   const own = createMemoryLedger();
   const ledger = { ...own, ...changed(own) };
   const logs: object[] = [];
@@ -33,6 +36,7 @@ function open(changed: (own: Ledger) => Partial<Ledger> = () => ({})) {
     holds: createHolds({ ledger, logger, onLost: "charge", now: Date.now }),
     onLost: "charge",
     logger,
+    ...more,
   });
   return { maintenance, own, logs, sent };
 }
@@ -127,6 +131,19 @@ describe("maintenance", () => {
     await vi.advanceTimersByTimeAsync(10 * INTERVAL_MS);
     expect(sweep).toHaveBeenCalledTimes(2);
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("asks for pauses again only after the last reply", async () => {
+    const reply = Promise.withResolvers<void>();
+    const refreshPauses = vi.fn<() => Promise<void>>(() => reply.promise);
+    const { maintenance } = open(() => ({}), { refreshPauses });
+    maintenance.start();
+    await vi.advanceTimersByTimeAsync(3 * INTERVAL_MS);
+    expect(refreshPauses).toHaveBeenCalledTimes(1);
+    reply.resolve();
+    await vi.advanceTimersByTimeAsync(INTERVAL_MS);
+    expect(refreshPauses).toHaveBeenCalledTimes(2);
+    await maintenance.stop();
   });
 
   it("stops before it began", async () => {

@@ -106,7 +106,9 @@ export function createMaintenance(parts: MaintenanceParts, repeat: Repeat = repe
     parts.worker?.start();
     // Also beside the round, because endpoints may be slow.
     parts.webhooks?.run();
-    asking = parts.refreshPauses?.();
+    asking ??= parts.refreshPauses?.().finally(() => {
+      asking = undefined;
+    });
     if (running !== undefined) return;
     const round = maintain(parts, onFailure).finally(() => {
       if (running === round) running = undefined;

@@ -220,6 +220,27 @@ describe("a pause and the admission store", () => {
     }
   });
 
+  it("is not reported as ended while the store is away and replies from memory", async () => {
+    const admission: AdmissionStore = {
+      ...createMemoryAdmissionStore(),
+      ping: () => Promise.reject(new Error("away")),
+    };
+    const { gateway } = createTestGateway(undefined, { ...SINGLE, admission });
+    await expect(gateway.resumeChannel("one")).rejects.toMatchObject({ code: "gateway_unavailable" });
+  });
+
+  it("is replaced in other gateways too by one that began in the same millisecond", async () => {
+    const clock = { now: Date.parse("2026-11-21T09:00:00Z") };
+    const now = (): number => clock.now;
+    const admission = createMemoryAdmissionStore({ now });
+    const [first, other] = [1, 2].map(() => createTestGateway(undefined, { ...SINGLE, admission }, { now }));
+    await first?.gateway.pauseChannel("one", { seconds: 10 });
+    expect(await other?.post(BODY)).toMatchObject(PAUSED);
+    await first?.gateway.pauseChannel("one");
+    clock.now += 10_000;
+    expect(await other?.post(BODY)).toMatchObject(PAUSED);
+  });
+
   it("is not undone by a reply of the store that is older than it", async () => {
     const memory = createMemoryAdmissionStore();
     const gate = Promise.withResolvers<void>();

@@ -48,7 +48,7 @@ export interface Pauses extends PausedChannels {
 
 /** What {@link createPauses} needs. */
 export interface PausesParts {
-  readonly admission: Pick<AdmissionStore, "admit" | "setCooldown">;
+  readonly admission: Pick<AdmissionStore, "admit" | "setCooldown" | "ping">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly logger: Logger;
@@ -74,8 +74,7 @@ export function createPauses({ admission, now, logger }: PausesParts): Pauses {
     for (const channel of channels) {
       const cooldown = cooldowns[pauseIdOf(channel)];
       if (cooldown === undefined) known.delete(channel.id);
-      else if (known.get(channel.id)?.reason !== cooldown.reason)
-        known.set(channel.id, toKnown(cooldown, now()));
+      else if (!isSame(known.get(channel.id), cooldown)) known.set(channel.id, toKnown(cooldown, now()));
     }
   };
   /** Returns the pauses that the store has. It counts and takes nothing for this. */
@@ -92,10 +91,13 @@ export function createPauses({ admission, now, logger }: PausesParts): Pauses {
     let found: Cooldown | undefined;
     try {
       await admission.setCooldown(pauseIdOf({ id }), cooldown);
+      // While a store is away, it may say what it knew before, such as that nothing is paused.
+      await admission.ping?.();
       found = (await ask([{ id }]))[pauseIdOf({ id })];
     } catch (cause) {
       throw unconfirmed(cause);
     }
+    // A store may round the end.
     if (found?.reason !== cooldown?.reason) throw unconfirmed();
     revision++;
     if (cooldown === undefined) known.delete(id);
@@ -145,6 +147,11 @@ export function createPauses({ admission, now, logger }: PausesParts): Pauses {
       logger.warn({ channel: id, by }, "A channel was resumed.");
     },
   };
+}
+
+/** Two pauses that began in the same millisecond can differ in their ends only. */
+function isSame(one: Cooldown | undefined, other: Cooldown): boolean {
+  return one?.reason === other.reason && one.until === other.until;
 }
 
 /** The id and the caller of a request that only asks for pauses. */
