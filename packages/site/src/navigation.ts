@@ -127,7 +127,16 @@ const MAIN: readonly Group[] = [
   ],
   [
     "Reference",
-    ["reference/index", "errors", "errors/index", "decisions/index", "changelog", "contributing"],
+    [
+      "reference/index",
+      "errors",
+      "errors/index",
+      "supported-versions",
+      "versioning",
+      "decisions/index",
+      "changelog",
+      "contributing",
+    ],
   ],
 ];
 
