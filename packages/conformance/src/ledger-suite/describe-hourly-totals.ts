@@ -285,6 +285,16 @@ export function describeHourlyTotals(open: OpenLedger): void {
       ["an unknown bucket", { bucket: "year" }, "bucket must be"],
       ["too many lines", { limit: 1_001 }, "limit must be a whole number from 1 to 1000"],
       ["too many buckets", { from: "2026-01-01T00:00:00Z", bucket: "hour" }, "at most 1000 buckets"],
+      [
+        "all days of 8,000 years",
+        { bucket: "day", from: "1970-01-01T00:00:00Z", to: "9999-01-01T00:00:00Z" },
+        "at most 1000",
+      ],
+      [
+        "days before 1970",
+        { bucket: "day", from: "0001-01-01T00:00:00Z", to: "0003-01-01T00:00:00Z" },
+        "before 1970",
+      ],
       ["a year of end users", { from: "2025-03-10T00:00:00Z", by: "endUser" }, "at most 92 days"],
     ])("refuses %s", async (_title, query, message) => {
       await expect(series({ ...DAY, ...query })).rejects.toThrow(RangeError);

@@ -114,8 +114,8 @@ export interface UsageHistory {
    *
    * For the change over the previous period, call it twice.
    *
-   * @throws RangeError for a field that cannot be used, for more than 1,000 buckets, and for a period of more than 92 days
-   * that is read from records. `gateway.usage`: `GatewayError` `no_totals` if the ledger keeps no totals.
+   * @throws RangeError for a field that cannot be used, for buckets before 1970 or more than 1,000 of them, and for a period
+   * of more than 92 days that is read from records. `gateway.usage`: `GatewayError` `no_totals` if the ledger keeps no totals.
    * @example
    * ```ts
    * import type { Gateway } from "@calotype/core";
