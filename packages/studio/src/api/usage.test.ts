@@ -178,6 +178,17 @@ it("without totals, a request is found by its id for some minutes", async () => 
   expect((await studio.send({ path: `/api/requests/${id}` })).json).toMatchObject({ id, charge: "0.2" });
 });
 
+it.each(["tomorrow", "+275760-09-13T00:00:00.000Z", "-271821-04-20T00:00:00.000Z"])(
+  "without totals, a request id near %s gets a 400",
+  async (near) => {
+    const { status, json } = await openStudio({}, { ledger: withoutHistory() }).send({
+      path: address("requests/req-1", { near }),
+    });
+
+    expect([status, json]).toMatchObject([400, { error: { code: "invalid_request_error" } }]);
+  },
+);
+
 describe("export", () => {
   it("as CSV has a line for each record, and no cell that a program for tables would run", async () => {
     const studio = openStudio();

@@ -79,6 +79,8 @@ async function readHistory(read: () => Promise<GatewayResponse>): Promise<Gatewa
 
 /** With a ledger that does not find records by id, they are looked for around the time at which the request was sent. */
 const AROUND_MS = 600_000;
+/** The last time of JavaScript, in the year 275760. */
+const MAX_TIME = 8.64e15;
 
 /** Finds the record of a request. `near` is a time at which it may have arrived. */
 export async function findRecord(
@@ -92,7 +94,8 @@ export async function findRecord(
     if (!(isGatewayError(error) && error.code === "no_totals")) throw error;
   }
   const at = near === null ? Date.now() : Date.parse(near);
-  if (Number.isNaN(at)) {
+  // The ends of the time around it must be times too.
+  if (Number.isNaN(at) || Math.abs(at) > MAX_TIME - AROUND_MS) {
     throw new GatewayError("invalid_request_error", "near must be a time such as 2026-11-23T09:00:00Z.", {
       param: "near",
     });
