@@ -164,6 +164,7 @@ describe.runIf(opened !== undefined)("Channels in Chromium", { timeout: 60_000 }
     await dialog.getByRole("button", { name: "Request 2 images" }).click();
     await dialog.getByText("The provider refuses the key.").waitFor();
     await dialog.getByText("Key 2: Works").waitFor();
+    await dialog.getByText("2 images were requested. Your account with the provider shows").waitFor();
     await dialog.getByText("The channel stays paused.").waitFor();
     await dialog.getByRole("button", { name: "Close" }).click();
 

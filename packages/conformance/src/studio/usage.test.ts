@@ -109,7 +109,10 @@ describe.runIf(opened !== undefined)("Usage in Chromium", { timeout: 60_000 }, (
 
     await page.getByRole("alert").waitFor();
     expect(await page.getByRole("alert").count()).toBe(1);
-    expect(await page.locator("main").textContent()).not.toContain("canary");
+    const words = await page.locator("main").innerText();
+    expect(words).toContain("no image was made, and nothing was charged");
+    expect(words).toContain("Cannot be read now");
+    expect(words).not.toContain("canary");
     isFailing = false;
     await page.getByRole("button", { name: "Try again" }).click();
     await page.getByRole("slider").waitFor();

@@ -31,6 +31,19 @@ export function formatCount(count: number, language: string): string {
   return new Intl.NumberFormat(language).format(count);
 }
 
+/** An exact amount, with separators of thousands. No digit is lost. */
+export function formatAmount(amount: string): string {
+  return amount.replace(/^-?\d+/, (whole) => whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ","));
+}
+
+/** An amount for a large figure. Above a thousand it is rounded: only its first digits are read. */
+export function formatLargeAmount(amount: string, language: string): string {
+  const size = Math.abs(Number(amount));
+  if (size < 1_000) return amount;
+  const digits = size < 1_000_000 ? 2 : 0;
+  return new Intl.NumberFormat(language, { maximumFractionDigits: digits }).format(Number(amount));
+}
+
 /** A number with at most one decimal, for a column whose header has the unit. */
 export function formatNumber(value: number, language: string): string {
   return new Intl.NumberFormat(language, { maximumFractionDigits: 1 }).format(value);

@@ -5,7 +5,7 @@ import { Dialog } from "../components/dialog.js";
 import { ActionFailure, ErrorText, Failure, Loading } from "../components/feedback.js";
 import { ChoiceField } from "../components/field.js";
 import { Panel } from "../components/panel.js";
-import { formatTime } from "../format.js";
+import { formatAmount, formatTime } from "../format.js";
 import { useMessages } from "../messages/index.js";
 import { addressOf, followLink } from "../router.js";
 import { toApiError, useData } from "../use-data.js";
@@ -116,15 +116,16 @@ function Budget({ caller }: { readonly caller: CallerRow }) {
           <dl class="facts">
             <dt>{text.left}</dt>
             <dd>
-              {spent.left ?? "–"}
-              {spent.limit !== undefined && ` ${text.ofBudget(spent.limit, text.periods[period] ?? "")}`}
+              {spent.left === undefined ? "–" : formatAmount(spent.left)}
+              {spent.limit !== undefined &&
+                ` ${text.ofBudget(formatAmount(spent.limit), text.periods[period] ?? "")}`}
             </dd>
             <dt>{text.held}</dt>
             <dd>
-              {spent.held} <span class="small soft">{text.heldHint}</span>
+              {formatAmount(spent.held)} <span class="small soft">{text.heldHint}</span>
             </dd>
             <dt>{text.spent}</dt>
-            <dd>{spent.settled}</dd>
+            <dd>{formatAmount(spent.settled)}</dd>
             {spent.to !== undefined && (
               <>
                 <dt>{text.periodEnds}</dt>

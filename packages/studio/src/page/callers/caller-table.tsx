@@ -1,5 +1,6 @@
 import type { CallerRow } from "../../wire.js";
 import { Status } from "../components/feedback.js";
+import { formatAmount } from "../format.js";
 import { useMessages } from "../messages/index.js";
 import { followLink } from "../router.js";
 import { BudgetUse, TightestLimit } from "./closeness.js";
@@ -74,15 +75,15 @@ function BudgetCells({ caller }: { readonly caller: CallerRow }) {
       <td>
         <BudgetUse caller={caller} />
       </td>
-      <td class="number">{spent.left ?? "–"}</td>
-      <td class="number">{spent.held}</td>
-      <td class="number">{spent.settled}</td>
+      <td class="number">{spent.left === undefined ? "–" : formatAmount(spent.left)}</td>
+      <td class="number">{formatAmount(spent.held)}</td>
+      <td class="number">{formatAmount(spent.settled)}</td>
       <td class="number">
         {spent.limit === undefined ? (
           "–"
         ) : (
           <>
-            {spent.limit} <span class="small soft">{text.periods[period ?? "total"]}</span>
+            {formatAmount(spent.limit)} <span class="small soft">{text.periods[period ?? "total"]}</span>
           </>
         )}
       </td>

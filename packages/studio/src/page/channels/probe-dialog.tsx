@@ -76,8 +76,8 @@ function ProbeForm({
   return (
     <>
       <div class="notice">
-        <p>{text.probeCost(images)}</p>
-        {!isSeries && (
+        <p>{isDone ? text.probeSpent(images) : text.probeCost(images)}</p>
+        {!isDone && !isSeries && (
           <p>
             {charge === undefined || charge === null ? text.noProbePrice : text.probePrice(images, charge)}
           </p>

@@ -13,7 +13,10 @@ export function Loading() {
   );
 }
 
-/** What is known about an error: what happened in our words, what the server or the provider said, and its code. */
+/**
+ * What is known about an error: what happened in our words, what the server or the provider said, and its code. Of an
+ * `internal_error` the server tells nothing more.
+ */
 export function ErrorText({ error }: { readonly error: ApiError }) {
   const messages = useMessages();
   const isOfProvider = error.upstreamRequestId !== undefined;
@@ -25,7 +28,7 @@ export function ErrorText({ error }: { readonly error: ApiError }) {
   return (
     <>
       {own !== undefined && <p>{own}</p>}
-      {error.status !== 0 && (
+      {error.status !== 0 && error.code !== "internal_error" && (
         <p class="wrap">
           {isOfProvider && <span class="soft">{messages.providerSays} </span>}
           {error.message}
@@ -42,7 +45,7 @@ export function ErrorText({ error }: { readonly error: ApiError }) {
   );
 }
 
-/** A failure that takes the place of a view. */
+/** A failure to load what would stand here. */
 export function Failure({ error, onRetry }: { readonly error: ApiError; readonly onRetry: () => void }) {
   const messages = useMessages();
   return (
@@ -51,6 +54,7 @@ export function Failure({ error, onRetry }: { readonly error: ApiError; readonly
         <strong>{messages.problem}</strong>
       </p>
       <ErrorText error={error} />
+      <p>{messages.onlyRead}</p>
       <button type="button" class="button" onClick={onRetry}>
         {messages.retry}
       </button>

@@ -22,7 +22,8 @@ export const en = {
   noLimit: "no limit",
   unreachable: "The server does not respond. Check that it runs, then try again.",
   stale: "The page could not be refreshed. What it shows is from before.",
-  problem: "This did not work.",
+  problem: "This could not be loaded.",
+  onlyRead: "It was only read: no image was made, and nothing was charged.",
   providerSays: "In the provider's words:",
   providerRefused: "The provider refused the request. Change the prompt or the images, then try again.",
 
@@ -131,8 +132,10 @@ export const en = {
     upstream_unreachable: "The provider cannot be reached. Channels shows when it is tried again.",
     upstream_timeout: "The provider took too long. It may still make the image and charge for it.",
     outcome_unknown: "It is not known whether the provider made an image.",
+    internal_error:
+      "The server failed, for example because its ledger or its admission store does not respond. Its log says why.",
     "500": "The gateway failed. Its log says why.",
-    "502": "The provider failed, or its response could not be used.",
+    "502": "The provider failed, or its response could not be used. Channels shows its last errors.",
     "503": "The gateway cannot take this request now. Wait a moment and try again.",
     not_admin: "Only an admin may do this.",
     cross_site_request: "The browser sent this from another page. Load the studio again.",
@@ -172,6 +175,8 @@ export const en = {
     health: "Health",
     allReady: (count: number) => (count === 1 ? "The channel is ready" : `All ${count} channels are ready`),
     someReady: (ready: number, count: number) => `${ready} of ${count} channels ready`,
+    imageCount: (count: string) => (count === "1" ? "1 image" : `${count} images`),
+    unread: "Cannot be read now",
     requestCount: (count: string) => (count === "1" ? "1 request" : `${count} requests`),
     noneNear: "No caller is close to its budget",
     someNear: (count: number) =>
@@ -377,6 +382,10 @@ export const en = {
       images === 1
         ? "This requests one small image. The provider charges you for it, by its own prices, which the gateway does not know. No caller is charged."
         : `This requests ${images} small images, one with each key. The provider charges you for all of them, by its own prices, which the gateway does not know. No caller is charged.`,
+    probeSpent: (images: number) =>
+      images === 1
+        ? "One image was requested. Your account with the provider shows what it cost. No caller was charged."
+        : `${images} images were requested. Your account with the provider shows what they cost. No caller was charged.`,
     probePrice: (images: number, charge: string) =>
       `For comparison, by your own prices: ${images === 1 ? "" : `${images} × `}at most ${charge}.`,
     noProbePrice: "This gateway has no price for this model.",

@@ -23,7 +23,8 @@ export const zh: Messages = {
   noLimit: "不限",
   unreachable: "服务器没有响应。请确认它正在运行，然后重试。",
   stale: "页面刷新失败，当前显示的是之前的内容。",
-  problem: "操作没有成功。",
+  problem: "未能加载。",
+  onlyRead: "这里只是读取数据：没有生成图片，也没有扣费。",
   providerSays: "提供商的说明：",
   providerRefused: "提供商拒绝了该请求。请修改提示词或图片后重试。",
 
@@ -127,8 +128,9 @@ export const zh: Messages = {
     upstream_unreachable: "无法连接提供商。“渠道”页面显示下次尝试的时间。",
     upstream_timeout: "提供商超时。它可能仍会生成图片并收费。",
     outcome_unknown: "无法确定提供商是否生成了图片。",
+    internal_error: "服务器出错，例如账本或准入存储没有响应。原因见服务器日志。",
     "500": "网关出错，原因见其日志。",
-    "502": "提供商出错，或它的响应无法使用。",
+    "502": "提供商出错，或它的响应无法使用。“渠道”页面显示其最近的错误。",
     "503": "网关暂时无法处理该请求，请稍后重试。",
     not_admin: "只有管理员可以执行此操作。",
     cross_site_request: "该请求来自其他页面，请重新加载 studio。",
@@ -168,6 +170,8 @@ export const zh: Messages = {
     health: "健康状况",
     allReady: (count) => `${count} 个渠道全部可用`,
     someReady: (ready, count) => `${count} 个渠道中 ${ready} 个可用`,
+    imageCount: (count) => `${count} 张图片`,
+    unread: "目前无法读取",
     requestCount: (count) => `${count} 次请求`,
     noneNear: "没有调用方接近预算",
     someNear: (count) => `${count} 个调用方已用 80% 或更多`,
@@ -345,6 +349,7 @@ export const zh: Messages = {
       images === 1
         ? "这会请求一张小图。提供商会按它自己的价格向你收费，网关不知道该价格。调用方不会被计费。"
         : `这会请求 ${images} 张小图，每个 key 一张。提供商会按它自己的价格向你收取全部费用，网关不知道该价格。调用方不会被计费。`,
+    probeSpent: (images) => `已请求 ${images} 张图片。费用见你在提供商的账号，调用方没有被计费。`,
     probePrice: (images, charge) =>
       `按你自己的价格作为参考：${images === 1 ? "" : `${images} × `}最多 ${charge}。`,
     noProbePrice: "该网关没有这个模型的价格。",

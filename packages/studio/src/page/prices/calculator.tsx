@@ -11,6 +11,7 @@ import { type ApiError, call } from "../api.js";
 import { Derivation } from "../components/derivation.js";
 import { ActionFailure } from "../components/feedback.js";
 import { ChoiceField, TextField } from "../components/field.js";
+import { formatAmount } from "../format.js";
 import { useMessages } from "../messages/index.js";
 import { findSizeChoices, readPixels } from "../try/sizes.js";
 import { toApiError } from "../use-data.js";
@@ -152,7 +153,7 @@ export function Calculator({
           {result !== undefined && (
             <>
               <p class="price">
-                {text.costs} <strong>{result.amount}</strong>
+                {text.costs} <strong>{formatAmount(result.amount)}</strong>
               </p>
               <Derivation derivation={result.derivation} />
             </>

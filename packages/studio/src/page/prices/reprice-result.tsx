@@ -1,5 +1,5 @@
 import type { RepricedLine, RepriceResult } from "../../wire.js";
-import { formatCount, formatTime } from "../format.js";
+import { formatAmount, formatCount, formatTime } from "../format.js";
 import { useMessages } from "../messages/index.js";
 
 /** What a period was charged and would have been charged, for each model and caller, and what could not be computed. */
@@ -13,11 +13,11 @@ export function RepriceResultView({ result }: { readonly result: RepriceResult }
       <dl class="figures">
         <div>
           <dt>{text.charged}</dt>
-          <dd class="figure">{charge}</dd>
+          <dd class="figure">{formatAmount(charge)}</dd>
         </div>
         <div>
           <dt>{text.wouldBe}</dt>
-          <dd class="figure">{newCharge}</dd>
+          <dd class="figure">{formatAmount(newCharge)}</dd>
         </div>
         <div>
           <dt>{text.change}</dt>
@@ -95,8 +95,8 @@ function Lines({
                   {line.name}
                 </td>
                 <td class="number">{formatCount(line.requests, language)}</td>
-                <td class="number">{line.charge}</td>
-                <td class="number">{line.newCharge}</td>
+                <td class="number">{formatAmount(line.charge)}</td>
+                <td class="number">{formatAmount(line.newCharge)}</td>
                 <td class="number">{signed(line.change)}</td>
                 <td class="number">{formatCount(line.kept, language)}</td>
               </tr>
@@ -113,7 +113,8 @@ function Lines({
 
 function signed(change: string): string {
   if (change === "0") return "0";
-  return change.startsWith("-") ? `−${change.slice(1)}` : `+${change}`;
+  const amount = formatAmount(change);
+  return amount.startsWith("-") ? `−${amount.slice(1)}` : `+${amount}`;
 }
 
 /** Only for orientation: amounts are exact, and this is not. */

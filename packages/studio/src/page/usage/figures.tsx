@@ -1,5 +1,5 @@
 import type { UsageSums } from "../../wire.js";
-import { formatCount, formatDuration } from "../format.js";
+import { formatCount, formatDuration, formatLargeAmount } from "../format.js";
 import { type Messages, useMessages } from "../messages/index.js";
 import { countFailing } from "./measures.js";
 
@@ -17,8 +17,14 @@ export function Figures({ now, before }: FigureSums) {
     <dl class="figures">
       <Figure
         name={text.spend}
-        value={now.charge}
-        change={changeOf(Number(now.charge), Number(before?.charge ?? 0), before?.charge, messages)}
+        value={formatLargeAmount(now.charge, language)}
+        exact={now.charge}
+        change={changeOf(
+          Number(now.charge),
+          Number(before?.charge ?? 0),
+          before && formatLargeAmount(before.charge, language),
+          messages,
+        )}
       />
       <Figure
         name={text.images}
@@ -49,11 +55,21 @@ export function Figures({ now, before }: FigureSums) {
   );
 }
 
-function Figure({ name, value, change }: Readonly<Record<"name" | "value" | "change", string>>) {
+interface FigureTexts {
+  readonly name: string;
+  readonly value: string;
+  readonly change: string;
+  /** The value before it was rounded. */
+  readonly exact?: string;
+}
+
+function Figure({ name, value, change, exact }: FigureTexts) {
   return (
     <div>
       <dt>{name}</dt>
-      <dd class="figure">{value}</dd>
+      <dd class="figure" title={exact}>
+        {value}
+      </dd>
       <dd class="small soft">{change}</dd>
     </div>
   );

@@ -2,7 +2,7 @@ import { useRef, useState } from "preact/hooks";
 import type { UsageLine, UsageReport, UsageSums } from "../../wire.js";
 import { Failure, Loading, StaleNote } from "../components/feedback.js";
 import { TextField } from "../components/field.js";
-import { formatCount, formatNumber } from "../format.js";
+import { formatAmount, formatCount, formatNumber } from "../format.js";
 import { type Messages, useMessages } from "../messages/index.js";
 import { followLink } from "../router.js";
 import type { Loaded } from "../use-data.js";
@@ -149,7 +149,7 @@ function SumCells({ sums }: { readonly sums: UsageSums }) {
   const messages = useMessages();
   return (
     <>
-      <td class="number">{sums.charge}</td>
+      <td class="number">{formatAmount(sums.charge)}</td>
       <td class="number">{formatCount(sums.images, messages.language)}</td>
       <td class="number">{formatCount(sums.requests, messages.language)}</td>
       <td class="number">

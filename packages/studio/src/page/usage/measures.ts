@@ -1,5 +1,5 @@
 import type { UsageSums } from "../../wire.js";
-import { formatCount, formatDuration } from "../format.js";
+import { formatAmount, formatCount, formatDuration } from "../format.js";
 import type { Messages } from "../messages/index.js";
 
 /** What the chart can show. */
@@ -31,7 +31,7 @@ export const MEASURE_RULES: Readonly<Record<Measure, MeasureRules>> = {
     kind: "bars",
     parts: [{ name: "main", valueOf: ({ charge }) => Number(charge) }],
     before: ({ charge }) => Number(charge),
-    write: ({ charge }) => charge,
+    write: ({ charge }) => formatAmount(charge),
     writeTick: writeNumber,
   },
   images: {

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import type { CallerRows, GatewayStatus, UsageReport } from "../../wire.js";
 import { call } from "../api.js";
 import { Status } from "../components/feedback.js";
-import { formatCount } from "../format.js";
+import { formatCount, formatLargeAmount } from "../format.js";
 import { useMessages } from "../messages/index.js";
 import { addressOf, followLink } from "../router.js";
 import { type Loaded, useData } from "../use-data.js";
@@ -52,7 +52,7 @@ function Health() {
 }
 
 function Yesterday() {
-  const { usage: text, language, try: tryText } = useMessages();
+  const { usage: text, language } = useMessages();
   const period = toPeriod("yesterday", Date.now());
   const { from, to, bucket, timeZone } = period;
   const search = new URLSearchParams({ from, to, bucket, timeZone }).toString();
@@ -66,9 +66,11 @@ function Yesterday() {
     >
       {({ series: { total } }) => (
         <>
-          <strong class="spent">{total.sums.charge}</strong>
+          <strong class="spent" title={total.sums.charge}>
+            {formatLargeAmount(total.sums.charge, language)}
+          </strong>
           <span class="small soft">
-            {tryText.done(total.sums.images)} ·{" "}
+            {text.imageCount(formatCount(total.sums.images, language))} ·{" "}
             {text.requestCount(formatCount(total.sums.requests, language))}
           </span>
         </>
@@ -122,6 +124,7 @@ function Fact<T>({
   readonly more: string;
   readonly children: (data: T) => ComponentChildren;
 }) {
+  const { usage: text } = useMessages();
   return (
     <div>
       <dt>
@@ -133,10 +136,10 @@ function Fact<T>({
       <dd aria-live="polite">
         {data !== undefined ? (
           children(data)
+        ) : error === undefined || error.code === "no_totals" ? (
+          <span class="small soft">{error === undefined ? "…" : "–"}</span>
         ) : (
-          <span class="small soft">
-            {error === undefined ? "…" : error.code === "no_totals" ? "–" : error.message}
-          </span>
+          <Status tone="bad">{text.unread}</Status>
         )}
       </dd>
     </div>

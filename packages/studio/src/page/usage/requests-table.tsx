@@ -3,7 +3,7 @@ import type { RecordPage, UsageRecord } from "../../wire.js";
 import { type ApiError, BASE, call } from "../api.js";
 import { ActionFailure, Failure, Loading } from "../components/feedback.js";
 import { ChoiceField } from "../components/field.js";
-import { formatCount, formatNumber, formatShortTime, shorten } from "../format.js";
+import { formatAmount, formatCount, formatNumber, formatShortTime, shorten } from "../format.js";
 import { useMessages } from "../messages/index.js";
 import { followLink } from "../router.js";
 import { toApiError, useData } from "../use-data.js";
@@ -149,7 +149,7 @@ function Table({
               <td class="number">
                 {record.state === "settled" ? formatNumber(record.durationMs / 1000, language) : ""}
               </td>
-              <td class="number">{record.charge ?? "–"}</td>
+              <td class="number">{record.charge === null ? "–" : formatAmount(record.charge)}</td>
             </tr>
           ))}
         </tbody>

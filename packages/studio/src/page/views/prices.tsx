@@ -9,7 +9,12 @@ import { goToPrices, readPriceSelection } from "../prices/selection.js";
 import { useData } from "../use-data.js";
 
 const EXAMPLE = `billing: {
-  model_details: { "seedream-4-5": { pricing_mode: "per-request", model_price: "0.25" } },
+  model_details: {
+    "seedream-4-5": {
+      pricing_mode: "per-request",
+      model_price: "0.25",
+    },
+  },
 }`;
 
 /** The prices that are in effect now, what a request costs by them, and what a period would have cost by others. */
