@@ -19,6 +19,10 @@ describe("without authorize", () => {
     expect([status, json]).toMatchObject([200, { role: "admin", access: "local" }]);
   });
 
+  it("a request with the absolute URL of this machine is served", async () => {
+    expect((await openStudio().send({ path: API, origin: "http://127.0.0.1:8787" })).status).toBe(200);
+  });
+
   it.each([
     ["another machine", { address: "10.0.0.7" }, "came from another one"],
     ["an address that only begins like a loopback one", { address: "127.0.0.1.example" }, "another one"],
@@ -28,6 +32,12 @@ describe("without authorize", () => {
     ["a name that ends with localhost", { headers: { host: "evil.localhost" } }, "another host name"],
     ["a user in the host", { headers: { host: "localhost@evil.example" } }, "another host name"],
     ["an address of a network", { headers: { host: "192.168.1.4" } }, "another host name"],
+    ["a number that is no address", { headers: { host: "127.0.0.999" } }, "another host name"],
+    ["a name with a dot at its end", { headers: { host: "localhost." } }, "another host name"],
+    ["a port that is no number", { headers: { host: "localhost:8787@evil.example" } }, "another host name"],
+    ["two hosts", { headers: { host: "localhost, evil.example" } }, "another host name"],
+    ["another host in an absolute URL", { origin: "http://evil.example" }, "another host name"],
+    ["a user in an absolute URL", { origin: "http://localhost@evil.example" }, "another host name"],
     ["no host", { headers: { host: undefined } }, "another host name"],
     ["x-forwarded-for", { headers: { "x-forwarded-for": "1.2.3.4" } }, "through a proxy"],
     ["x-forwarded-for of this machine", { headers: { "x-forwarded-for": "127.0.0.1" } }, "through a proxy"],
@@ -37,6 +47,10 @@ describe("without authorize", () => {
     ["x-real-ip", { headers: { "X-Real-IP": "1.2.3.4" } }, "through a proxy"],
     ["cf-connecting-ip", { headers: { "cf-connecting-ip": "1.2.3.4" } }, "through a proxy"],
     ["forwarded", { headers: { forwarded: "for=127.0.0.1" } }, "through a proxy"],
+    ["an empty forwarded", { headers: { Forwarded: "" } }, "through a proxy"],
+    ["x-original-forwarded-for", { headers: { "x-original-forwarded-for": "1.2.3.4" } }, "through a proxy"],
+    ["x-amzn-trace-id", { headers: { "x-amzn-trace-id": "Root=1" } }, "through a proxy"],
+    ["fly-client-ip", { headers: { "fly-client-ip": "1.2.3.4" } }, "through a proxy"],
   ])("%s is refused, and the page says why in both languages", async (_what, request, reason) => {
     const { send } = openStudio();
 

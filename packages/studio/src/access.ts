@@ -35,9 +35,9 @@ export async function findAccess(request: StudioRequest, authorize: Authorize | 
   return role === "admin" || role === "viewer" ? { role, access: "authorize" } : { refusal: "denied" };
 }
 
-/** Headers that proxies add. */
+/** Headers that proxies and tunnels add. */
 const OF_PROXIES =
-  /^(?:forwarded|via|x-forwarded-.*|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-.*|x-envoy-.*)$/i;
+  /^(?:(?:x-)?forwarded(?:-.*)?|via|x-real-.*|x-original-.*|(?:.*-)?client-ip|(?:cf|cdn|fly|fastly|ngrok|x-(?:envoy|amzn|azure|arr|appengine))-.*)$/i;
 
 /**
  * Returns why a request may have come from another machine, or through a page of another site. A proxy on this machine
@@ -50,7 +50,8 @@ function findLocalRefusal(request: StudioRequest): Refusal | undefined {
   const address = request.clientAddress?.();
   if (address === undefined || headers.keys === undefined) return "no-address";
   if (!isLoopback(address)) return "remote";
-  if (!isLocalHost(headers.get("host") ?? "")) return "host";
+  const hosts = [headers.get("host") ?? "", ...readUrlHost(request.url)];
+  if (!hosts.every(isLocalHost)) return "host";
   for (const name of headers.keys()) {
     if (OF_PROXIES.test(name)) return "forwarded";
   }
@@ -69,7 +70,15 @@ function isProduction(): boolean {
 /** Whether an IP address is one of this machine itself. `::ffff:` is IPv4 on a socket of IPv6. */
 function isLoopback(address: string): boolean {
   const ip = address.toLowerCase().replace(/^::ffff:(?=\d+\.)/, "");
-  return ip === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(ip);
+  return (
+    ip === "::1" || (/^127(?:\.\d{1,3}){3}$/.test(ip) && ip.split(".").every((part) => Number(part) < 256))
+  );
+}
+
+/** The host of an absolute URL, which is the host of the request in place of the header (RFC 9112, section 3.2.2). */
+function readUrlHost(url: string): readonly string[] {
+  const match = /^[a-z][a-z\d+.-]*:\/\/([^/?#]*)/i.exec(url);
+  return match === null ? [] : [match[1] ?? ""];
 }
 
 /** Whether a `Host` header names this machine. Any other name may be a site that resolves to a loopback address. */

@@ -1,4 +1,4 @@
-import type { GatewayResponse, HeaderReader } from "@calotype/core/adapter";
+import type { GatewayRequest, GatewayResponse } from "@calotype/core/adapter";
 import { FILES } from "#assets";
 import type { BuiltFile } from "./assets.js";
 import { respond, respondWithError } from "./respond.js";
@@ -12,23 +12,28 @@ const files = new Map<string, BuiltFile>(FILES.map((file) => [file[0], file]));
 /** Responds with a file of the page other than its HTML. Their names contain a hash, so browsers keep them. */
 export function respondWithFile(
   path: string,
-  headers: HeaderReader,
+  request: FileRequest,
 ): Promise<GatewayResponse> | GatewayResponse {
   const file = path === INDEX ? undefined : files.get(path);
   if (file === undefined) return respondWithError(404, "not_found", "The studio has no such file.");
-  return sendFile(file, headers);
+  return sendFile(file, request);
 }
 
-async function sendFile([, type, base64]: BuiltFile, headers: HeaderReader): Promise<GatewayResponse> {
+type FileRequest = Pick<GatewayRequest, "headers" | "encodesResponses">;
+
+async function sendFile(
+  [, type, base64]: BuiltFile,
+  { headers, encodesResponses = false }: FileRequest,
+): Promise<GatewayResponse> {
   const kept = {
     "content-type": type,
     "cache-control": "private, max-age=31536000, immutable",
     vary: "accept-encoding",
   };
   const packed = toBytes(base64);
-  const takesGzip = /(?:^|,)\s*(?:gzip|\*)\s*(?!;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(
-    headers.get("accept-encoding") ?? "",
-  );
+  const takesGzip =
+    !encodesResponses &&
+    /(?:^|,)\s*(?:gzip|\*)\s*(?!;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(headers.get("accept-encoding") ?? "");
   return takesGzip
     ? respond(200, packed, { ...kept, "content-encoding": "gzip" })
     : respond(200, await unpack(packed), kept);

@@ -1,5 +1,6 @@
-import { GatewayError, type JsonObject } from "@calotype/core";
+import { GatewayError } from "@calotype/core";
 import type { GatewayRequest } from "@calotype/core/adapter";
+import type { JsonObject } from "@calotype/core/families";
 
 /** The settings of a caller have at most 64 KiB. */
 const MAX_BYTES = 256 * 1024;

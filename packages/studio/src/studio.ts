@@ -1,5 +1,11 @@
 import { type Caller, consoleLogger, type Gateway, type Logger } from "@calotype/core";
-import { createFetch, type GatewayRequest, type GatewayResponse } from "@calotype/core/adapter";
+import {
+  checkMounted,
+  checkOptionNames,
+  createFetch,
+  type GatewayRequest,
+  type GatewayResponse,
+} from "@calotype/core/adapter";
 import { type Authorize, findAccess } from "./access.js";
 import { createApi } from "./api/api.js";
 import type { StudioGateway } from "./api/route.js";
@@ -40,7 +46,9 @@ const VIEWS: ReadonlySet<string> = new Set(["", "try", "usage", "channels", "cal
  * Creates a page for the operator of a gateway: try a prompt, see what it costs and what was spent, the channels, the callers
  * and their budgets, and the prices. Mount it at a path of its own, in the way in which the gateway is mounted.
  *
- * @throws TypeError for a `basePath` that is not a path such as `/studio`
+ * @param gateway the gateway that the page shows
+ * @param options who may open the page, and who pays for images in Try. Without `authorize` only this machine may open it.
+ * @throws TypeError for a wrong option, such as a misspelled `authorize`, or a `basePath` that is not a path such as `/studio`
  * @example
  * ```ts
  * import { createGateway } from "@calotype/core";
@@ -61,6 +69,7 @@ const VIEWS: ReadonlySet<string> = new Set(["", "try", "usage", "channels", "cal
  * ```
  */
 export function createStudio(gateway: StudioGateway, options: StudioOptions = {}): Studio {
+  checkOptions(gateway, options);
   const { authorize, caller, logger = consoleLogger } = options;
   const ownPath = checkBasePath(options.basePath ?? "/studio");
   const api = createApi({ gateway, caller, logger });
@@ -78,7 +87,7 @@ export function createStudio(gateway: StudioGateway, options: StudioOptions = {}
       if (request.method !== "GET" && request.method !== "HEAD") {
         return respondWithError(405, "method_not_allowed", "Send GET.");
       }
-      if (below.startsWith("/assets/")) return await respondWithFile(below.slice(1), request.headers);
+      if (below.startsWith("/assets/")) return await respondWithFile(below.slice(1), request);
       const [view = ""] = below.slice(1).split("/");
       return await respondWithPage(base, VIEWS.has(view) ? 200 : 404);
     } catch (cause) {
@@ -95,6 +104,20 @@ export function createStudio(gateway: StudioGateway, options: StudioOptions = {}
   const notFound: Studio["notFound"] = () =>
     respondWithError(404, "not_found", `The studio is at ${ownPath}.`);
   return { basePath: ownPath, handle, notFound, fetch: createFetch({ handle, notFound }) };
+}
+
+/** A misspelled `authorize` must not open the studio to everyone who comes through a proxy on the same machine. */
+function checkOptions(gateway: StudioGateway, options: StudioOptions): void {
+  checkMounted(gateway, "createStudio");
+  checkOptionNames("createStudio", options, { authorize: true, caller: true, basePath: true, logger: true });
+  const { authorize, caller } = options;
+  if (authorize !== undefined && typeof authorize !== "function") {
+    throw new TypeError("authorize of the studio must be a function.");
+  }
+  const id = typeof caller === "object" ? caller?.id : caller;
+  if (caller !== undefined && (typeof id !== "string" || id === "")) {
+    throw new TypeError("caller of the studio must be the id of a caller, or an object with an id.");
+  }
 }
 
 const PATH = /^(?:\/[\w.~%@:+-]+)+$/;

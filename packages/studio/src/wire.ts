@@ -1,18 +1,5 @@
 // The types that the page and its server share. This file has no code.
-import type {
-  Caller,
-  CallerAuditEntry,
-  CallerInfo,
-  ChangedField,
-  ChannelProbe,
-  EstimateQuery,
-  GatewayStatus,
-  LimitStatus,
-  OptionsProblem,
-  RequestEstimate,
-  UsageRecord,
-} from "@calotype/core";
-import type { AttemptCounts, ChannelError, ProbeEstimate } from "@calotype/core/adapter";
+import type { Caller, OptionsProblem, UsageRecord } from "@calotype/core";
 import type {
   BudgetStatus,
   ChargeDerivation,
@@ -24,6 +11,19 @@ import type {
   UsageSeries,
   UsageSums,
 } from "@calotype/core/billing";
+import type {
+  AttemptCounts,
+  CallerAuditEntry,
+  CallerInfo,
+  ChangedField,
+  ChannelError,
+  ChannelProbe,
+  EstimateQuery,
+  GatewayStatus,
+  LimitStatus,
+  ProbeEstimate,
+  RequestEstimate,
+} from "@calotype/core/operator";
 
 export type {
   AttemptCounts,

@@ -46,6 +46,9 @@ export function createApi(
     try {
       return await route.run(parts, { request, role, access, values, query: readQuery(request.url) });
     } catch (cause) {
+      // The ledger stops reports whose client has disconnected.
+      if (request.signal.aborted)
+        return respondWithError(499, "client_disconnected", "The client has disconnected.");
       return respondToFailure(cause, parts.logger);
     }
   };

@@ -1,5 +1,6 @@
-import type { Caller, CallerInfo } from "@calotype/core";
+import type { Caller } from "@calotype/core";
 import type { BudgetStatus } from "@calotype/core/billing";
+import type { CallerInfo } from "@calotype/core/operator";
 import type { CallerRow } from "../wire.js";
 import type { ApiParts } from "./route.js";
 

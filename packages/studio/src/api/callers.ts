@@ -1,4 +1,5 @@
-import { type Caller, type CallerPatch, GatewayError } from "@calotype/core";
+import { type Caller, GatewayError } from "@calotype/core";
+import type { CallerPatch } from "@calotype/core/operator";
 import { readBody } from "../read-body.js";
 import { respondWithJson } from "../respond.js";
 import type { CallerHistory, NewKey } from "../wire.js";

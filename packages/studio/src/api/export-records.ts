@@ -1,12 +1,16 @@
+import type { ClientSignal } from "@calotype/core/adapter";
 import type { RecordPage, RecordQuery } from "@calotype/core/billing";
 import type { UsageRecord } from "../wire.js";
-import type { StudioGateway } from "./route.js";
+import type { ApiParts } from "./route.js";
 
 /** A table of more rows is not opened by common programs. Longer exports: `exportRecords` of `@calotype/core/billing`. */
 const MAX_EXPORTED = 100_000;
 
+/** Without this mark, Excel reads the file in the encoding of the system's language, and Chinese names are not readable. */
+const UTF_8_MARK = "\u{FEFF}";
+
 export const EXPORT_FORMATS = {
-  csv: { type: "text/csv; charset=utf-8", head: toLine(columnNames()), write: toCsvLine },
+  csv: { type: "text/csv; charset=utf-8", head: UTF_8_MARK + toLine(columnNames()), write: toCsvLine },
   jsonl: { type: "application/jsonl; charset=utf-8", head: "", write: toJsonLine },
 } as const;
 
@@ -17,12 +21,13 @@ type Format = (typeof EXPORT_FORMATS)[keyof typeof EXPORT_FORMATS];
  * has begun. The others are read as the client reads them, at most {@link MAX_EXPORTED}.
  */
 export async function openExport(
-  { usage }: StudioGateway,
+  { gateway: { usage }, logger }: Pick<ApiParts, "gateway" | "logger">,
   query: RecordQuery,
   { head, write }: Format,
+  signal: ClientSignal,
 ): Promise<AsyncIterable<Uint8Array>> {
   const whole = { ...query, limit: 500, cursor: undefined };
-  const first = await usage.page(whole);
+  const first = await usage.page(whole, { signal });
   async function* readLines(): AsyncGenerator<Uint8Array, void, undefined> {
     const encoder = new TextEncoder();
     let page: RecordPage = first;
@@ -32,7 +37,14 @@ export async function openExport(
       yield encoder.encode(text);
       text = "";
       if (page.next === undefined || count >= MAX_EXPORTED) return;
-      page = await usage.page({ ...whole, cursor: page.next });
+      try {
+        page = await usage.page({ ...whole, cursor: page.next }, { signal });
+      } catch (cause) {
+        if (signal.aborted) return;
+        // The head of the response is sent. The host ends the connection, so the client knows that the file is not complete.
+        logger.error({ err: cause }, "Records could not be exported.");
+        throw cause;
+      }
     }
   }
   return readLines();
@@ -80,8 +92,12 @@ function toLine(cells: readonly (string | number | null | undefined)[]): string 
   return `${cells.map((cell) => toCell(cell ?? "")).join(",")}\r\n`;
 }
 
-/** Programs for tables run a text that begins with one of these as a formula. An apostrophe before it makes it a text. */
+/**
+ * Spreadsheet programs run a cell that begins with one of these, or with its full-width form, as a formula. Some ignore
+ * white space before it. An apostrophe before it makes it plain text.
+ */
 function toCell(value: string | number): string {
-  const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
+  const text =
+    typeof value === "string" && /^(?:\s*[=+\-@＝＋－＠]|[\t\r\n])/.test(value) ? `'${value}` : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -13,7 +13,7 @@ import type { ApiParts } from "./route.js";
 
 /** How many records are read at once. More of them: `repriceRecords` of `@calotype/core/billing`. */
 const MAX_RECORDS = 100_000;
-/** After so many records, the page hears of it and other requests get their turn: about 5 ms. */
+/** After this number of records, the page gets its progress and other requests get their turn: about 5 ms. */
 const RECORDS_PER_TURN = 500;
 /** How many models and callers the result lists. */
 const MAX_LINES = 100;
@@ -45,7 +45,7 @@ export async function* repriceAsLines(
   try {
     const repricer = createRepricer(tables);
     let count = 0;
-    for await (const record of gateway.usage.records(range)) {
+    for await (const record of gateway.usage.records(range, { signal })) {
       if (count === MAX_RECORDS) {
         yield toLine({ kind: "result", result: toResult(repricer.sum(), record) });
         return;
@@ -59,6 +59,7 @@ export async function* repriceAsLines(
     }
     yield toLine({ kind: "result", result: toResult(repricer.sum(), undefined) });
   } catch (cause) {
+    if (signal.aborted) return;
     // The head of the response is sent, so the error is its last line.
     yield toLine({ kind: "error", error: toError(cause, logger) });
   }

@@ -1,6 +1,6 @@
 import { createMemoryLedger } from "@calotype/core";
-import type { Ledger } from "@calotype/core/stores";
-import { describe, expect, it } from "vitest";
+import type { HistoryLedger, Ledger, ReportOptions } from "@calotype/core/stores";
+import { describe, expect, it, vi } from "vitest";
 import { CALLER_KEY, MODEL, type OpenStudio, openStudio } from "../testing/open-studio.js";
 import type { RecordPage, UsageRecord, UsageReport } from "../wire.js";
 
@@ -25,6 +25,19 @@ async function makeImages({ send }: OpenStudio, counts: readonly number[], endUs
   }
 }
 
+const RECORD: UsageRecord = {
+  state: "released",
+  id: "req-1",
+  time: FROM,
+  caller: "shop",
+  group: "default",
+  model: MODEL,
+  operation: "generate",
+  held: null,
+  images: 0,
+  charge: "0",
+};
+
 /** A ledger without the optional member `history`. */
 function withoutHistory(): Ledger {
   const { history: _history, ...ledger } = createMemoryLedger() as Ledger & { history?: unknown };
@@ -46,6 +59,30 @@ describe("usage over time", () => {
       },
     });
     expect(json).not.toHaveProperty("previous");
+  });
+
+  it.each([
+    address("usage", PERIOD),
+    address("records", PERIOD),
+    address("records/export", { ...PERIOD, format: "csv" }),
+  ])("a client that disconnects stops the report of %s, and nothing is logged", async (path) => {
+    const { history, ...ledger } = createMemoryLedger() as HistoryLedger;
+    const begun = Promise.withResolvers<void>();
+    const wait = async (_query: unknown, { signal }: ReportOptions = {}): Promise<never> => {
+      const ended = new Promise<never>((_resolve, reject) => {
+        signal?.addEventListener?.("abort", () => reject(new DOMException("Stopped.", "AbortError")));
+      });
+      begun.resolve();
+      return await ended;
+    };
+    const slow: HistoryLedger = { ...ledger, history: { ...history, series: wait, page: wait } };
+    const { send, log } = openStudio({}, { ledger: slow });
+    const leaving = new AbortController();
+    const responding = send({ path, signal: leaving.signal });
+    await begun.promise;
+    leaving.abort();
+    expect((await responding).status).toBe(499);
+    expect(log).toEqual([]);
   });
 
   it("has the sums of a period to compare with, if the query names one", async () => {
@@ -202,11 +239,23 @@ describe("export", () => {
     expect(status).toBe(200);
     expect(headers["content-disposition"]).toBe('attachment; filename="usage.csv"');
     const [head, one, two, end] = text.split("\r\n");
-    expect(head).toMatch(/^time,id,caller,.*,charge,endUser,tags$/);
+    expect(head).toMatch(/^\uFEFFtime,id,caller,.*,charge,endUser,tags$/);
     expect(one).toMatch(/,shop,.*,0\.2,"'=cmd\|""1"",2",$/);
     expect(two).toMatch(/,0\.2,'-1\+1,$/);
     expect(end).toBe("");
   });
+
+  it.each(["=1", "+1", "-1", "@a", "\t=1", " =1", "\u00A0=1", "＝1", "＋1", "－1", "＠a", "\n=1"])(
+    "as CSV has an apostrophe before %j",
+    async (endUser) => {
+      const studio = openStudio();
+      vi.spyOn(studio.gateway.usage, "page").mockResolvedValue({ records: [{ ...RECORD, endUser }] });
+
+      const { text } = await studio.send({ path: address("records/export", { format: "csv" }) });
+
+      expect(text).toContain(`'${endUser}`);
+    },
+  );
 
   it("as JSON Lines has the records that the filters select, beyond one page", async () => {
     const studio = openStudio({}, { callers: [{ id: "shop", key: CALLER_KEY }] });

@@ -11,14 +11,17 @@ export const USAGE_ROUTES: readonly ApiRoute[] = [
     method: "GET",
     path: "usage",
     role: "viewer",
-    run: ({ gateway }, { query }) =>
+    run: ({ gateway }, { query, request: { signal } }) =>
       readHistory(async () => {
         const asked = readSeriesQuery(query);
         const previous = readPrevious(query);
-        const series = await gateway.usage.series(asked);
+        const series = await gateway.usage.series(asked, { signal });
         let body: UsageReport = { series };
         if (previous !== undefined) {
-          const { buckets, total } = await gateway.usage.series({ ...asked, ...previous, by: undefined });
+          const { buckets, total } = await gateway.usage.series(
+            { ...asked, ...previous, by: undefined },
+            { signal },
+          );
           body = { series, previous: { buckets, total } };
         }
         return respondWithJson(body);
@@ -28,14 +31,14 @@ export const USAGE_ROUTES: readonly ApiRoute[] = [
     method: "GET",
     path: "records",
     role: "viewer",
-    run: ({ gateway }, { query }) =>
-      readHistory(async () => respondWithJson(await gateway.usage.page(readRecordQuery(query)))),
+    run: ({ gateway }, { query, request: { signal } }) =>
+      readHistory(async () => respondWithJson(await gateway.usage.page(readRecordQuery(query), { signal }))),
   },
   {
     method: "GET",
     path: "records/export",
     role: "viewer",
-    run: ({ gateway }, { query }) =>
+    run: (parts, { query, request: { signal } }) =>
       readHistory(async () => {
         const name = query.get("format");
         if (name !== "csv" && name !== "jsonl") {
@@ -44,7 +47,7 @@ export const USAGE_ROUTES: readonly ApiRoute[] = [
           });
         }
         const format = EXPORT_FORMATS[name];
-        return respond(200, await openExport(gateway, readRecordQuery(query), format), {
+        return respond(200, await openExport(parts, readRecordQuery(query), format, signal), {
           "content-type": format.type,
           "content-disposition": `attachment; filename="usage.${name}"`,
         });

@@ -41,6 +41,13 @@ export interface ApiOptions {
 /** Sends a request below `api/` and returns the response if it succeeded. */
 export async function send(path: string, options: ApiOptions = {}): Promise<Response> {
   const { method = "GET", body, key, signal } = options;
+  // No other characters fit into a header.
+  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
+    throw new ApiError(401, {
+      code: "invalid_api_key",
+      message: "The API key has characters that no key has.",
+    });
+  }
   const headers = new Headers();
   if (method !== "GET") headers.set("x-calotype-studio", "1");
   if (body !== undefined) headers.set("content-type", "application/json");
@@ -64,8 +71,15 @@ export async function send(path: string, options: ApiOptions = {}): Promise<Resp
 /** Sends a request and reads the JSON of its response. The types are those of `wire.ts`, which the server uses too. */
 export async function call<T>(path: string, options?: ApiOptions): Promise<T> {
   const response = await send(path, options);
-  const value: T = await response.json();
-  return value;
+  try {
+    const value: T = await response.json();
+    return value;
+  } catch (cause) {
+    if (options?.signal?.aborted === true) throw cause;
+    // Such as the page of a login to which the server has redirected the request.
+    const message = "The response is not one of the studio.";
+    throw new ApiError(response.status, { code: "unexpected_response", message });
+  }
 }
 
 async function toError(response: Response): Promise<ApiError> {

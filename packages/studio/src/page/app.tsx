@@ -6,6 +6,7 @@ import { Shell } from "./components/shell.js";
 import { findLanguage, LANGUAGES, type Language, MessagesContext, useMessages } from "./messages/index.js";
 import { type Place, usePlace } from "./router.js";
 import { readStored, writeStored } from "./settings.js";
+import { useBench } from "./try/use-bench.js";
 import { useData } from "./use-data.js";
 import { CallersView } from "./views/callers.js";
 import { ChannelsView } from "./views/channels.js";
@@ -50,9 +51,10 @@ export function App() {
 /** A component of its own, so that a view keeps its state when the frame is drawn again. */
 function ViewOf({ session, place: { view, query } }: { readonly session: Session; readonly place: Place }) {
   const messages = useMessages();
+  const bench = useBench();
   switch (view) {
     case "try":
-      return <TryView session={session} query={query} />;
+      return <TryView session={session} query={query} bench={bench} />;
     case "usage":
       return <UsageView session={session} query={query} />;
     case "channels":

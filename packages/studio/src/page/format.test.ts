@@ -1,5 +1,15 @@
-import { expect, it } from "vitest";
-import { formatAmount, formatLargeAmount } from "./format.js";
+import { afterEach, expect, it, vi } from "vitest";
+import {
+  formatAmount,
+  formatClock,
+  formatDuration,
+  formatLargeAmount,
+  formatRelative,
+  formatSeconds,
+  padAmounts,
+} from "./format.js";
+
+afterEach(() => vi.useRealTimers());
 
 it.each([
   ["0", "0"],
@@ -15,8 +25,61 @@ it.each([
 it.each([
   ["0.0004", "0.0004"],
   ["999.123", "999.123"],
+  ["0", "0"],
+  ["7.92894632", "7.92895"],
+  ["0.03997696", "0.039977"],
   ["1234.567", "1,234.57"],
   ["22265265.709", "22,265,266"],
 ])("formatLargeAmount(%j) is %j", (amount, shown) => {
   expect(formatLargeAmount(amount, "en")).toBe(shown);
+});
+
+it.each([
+  [[], []],
+  [
+    ["1", "20"],
+    [undefined, undefined],
+  ],
+  [
+    ["18.48", "17.185", "3", "", "0.5"],
+    ["0", undefined, ".000", undefined, "00"],
+  ],
+])("padAmounts(%j) is %j", (amounts, pads) => {
+  expect(padAmounts(amounts)).toEqual(pads);
+});
+
+it.each([
+  [0, "1 sec. ago", "1秒前"],
+  [-400, "1 sec. ago", "1秒前"],
+  [400, "in 1 sec.", "1秒后"],
+  [59_000, "in 59 sec.", "59秒后"],
+  [59_800, "in 1 min.", "1分钟后"],
+  [-1_800_000, "30 min. ago", "30分钟前"],
+  [3_596_000, "in 1 hr.", "1小时后"],
+  [-86_390_000, "yesterday", "昨天"],
+])("a time %i ms from now is %j", (milliseconds, en, zh) => {
+  const now = Date.parse("2026-11-23T12:00:00Z");
+  vi.useFakeTimers({ now, toFake: ["Date"] });
+  const iso = new Date(now + milliseconds).toISOString();
+
+  expect([formatRelative(iso, "en"), formatRelative(iso, "zh")]).toEqual([en, zh]);
+});
+
+it.each([
+  [0, "0s", "0"],
+  [0.4, "0ms", "<\u20090.1"],
+  [23, "23ms", "<\u20090.1"],
+  [50, "0.1s", "0.1"],
+  [12_340, "12.3s", "12.3"],
+  [75_600, "76s", "75.6"],
+])("a duration of %d ms is %j, and %j in a column of seconds", (milliseconds, text, column) => {
+  expect([formatDuration(milliseconds, "en"), formatSeconds(milliseconds, "en")]).toEqual([text, column]);
+});
+
+it("the time at which something was read has a date only on another day", () => {
+  const now = new Date(2026, 10, 24, 9, 5).getTime();
+  vi.useFakeTimers({ now, toFake: ["Date"] });
+
+  expect(formatClock(now, "en")).toMatch(/^9:05\sAM$/);
+  expect(formatClock(now - 86_400_000, "en")).toMatch(/^Nov 23, 9:05\sAM$/);
 });

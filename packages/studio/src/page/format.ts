@@ -12,6 +12,16 @@ export function formatTime(iso: string, language: string): string {
   );
 }
 
+/** The time of day at which something was read, in the person's time zone; with the date if it was another day. */
+export function formatClock(time: number, language: string): string {
+  const isToday = new Date(time).toDateString() === new Date().toDateString();
+  return new Intl.DateTimeFormat(language, {
+    ...(isToday ? {} : { month: "short", day: "numeric" }),
+    hour: "numeric",
+    minute: "2-digit",
+  }).format(time);
+}
+
 /** A time of a list, in the person's time zone. The year only if it is not the present one. */
 export function formatShortTime(iso: string, language: string): string {
   const time = new Date(iso);
@@ -36,10 +46,26 @@ export function formatAmount(amount: string): string {
   return amount.replace(/^-?\d+/, (whole) => whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ","));
 }
 
-/** An amount for a large figure. Above a thousand it is rounded: only its first digits are read. */
+/**
+ * What is missing after each amount of a column so that its decimal points stand below each other: `.00`, `00`, `0`. An empty
+ * string is no amount.
+ */
+export function padAmounts(amounts: readonly string[]): readonly (string | undefined)[] {
+  const places = amounts.map((amount) => amount.split(".")[1]?.length ?? 0);
+  const most = Math.max(0, ...places);
+  return amounts.map((amount, index) => {
+    const zeros = "0".repeat(most - (places[index] ?? 0));
+    if (zeros === "" || amount === "") return undefined;
+    return amount.includes(".") ? zeros : `.${zeros}`;
+  });
+}
+
+/** An amount for a large figure. It is rounded, because only its first digits are read; its title has all of them. */
 export function formatLargeAmount(amount: string, language: string): string {
   const size = Math.abs(Number(amount));
-  if (size < 1_000) return amount;
+  if (size < 1_000) {
+    return new Intl.NumberFormat(language, { maximumSignificantDigits: 6 }).format(Number(amount));
+  }
   const digits = size < 1_000_000 ? 2 : 0;
   return new Intl.NumberFormat(language, { maximumFractionDigits: digits }).format(Number(amount));
 }
@@ -49,8 +75,25 @@ export function formatNumber(value: number, language: string): string {
   return new Intl.NumberFormat(language, { maximumFractionDigits: 1 }).format(value);
 }
 
-/** A duration in seconds, with tenths below a minute. */
+/** Below this, a duration rounds to 0 seconds. */
+const SHOWN_MS = 50;
+
+/** A duration as a number of seconds, for a column whose header has the unit. */
+export function formatSeconds(milliseconds: number, language: string): string {
+  if (milliseconds > 0 && milliseconds < SHOWN_MS) return `<\u2009${formatNumber(0.1, language)}`;
+  return formatNumber(milliseconds / 1000, language);
+}
+
+/** A duration in seconds, with tenths below a minute. One that would be 0 seconds is in milliseconds. */
 export function formatDuration(milliseconds: number, language: string): string {
+  if (milliseconds > 0 && milliseconds < SHOWN_MS) {
+    return new Intl.NumberFormat(language, {
+      style: "unit",
+      unit: "millisecond",
+      unitDisplay: "narrow",
+      maximumFractionDigits: 0,
+    }).format(milliseconds);
+  }
   return new Intl.NumberFormat(language, {
     style: "unit",
     unit: "second",
@@ -59,17 +102,19 @@ export function formatDuration(milliseconds: number, language: string): string {
   }).format(milliseconds / 1000);
 }
 
+/** The units with their seconds. A time that rounds to one of a unit is written in it: 3,590 seconds are an hour. */
 const UNITS = [
-  ["day", 86_400],
-  ["hour", 3_600],
-  ["minute", 60],
-  ["second", 1],
+  ["day", 86_400, 84_600],
+  ["hour", 3_600, 3_570],
+  ["minute", 60, 59.5],
+  ["second", 1, 0],
 ] as const;
 
-/** How long ago a time was, or how long it is from now, in its largest unit: "3 min ago". */
+/** How long ago a time was, or how long it is from now, in its largest unit: "3 min ago". At least a second. */
 export function formatRelative(iso: string, language: string): string {
-  const seconds = Math.round((Date.parse(iso) - Date.now()) / 1000);
-  const [unit, size] = UNITS.find((each) => Math.abs(seconds) >= each[1]) ?? ["second", 1];
+  const exact = (Date.parse(iso) - Date.now()) / 1000;
+  const seconds = exact > 0 ? Math.max(1, exact) : Math.min(-1, exact);
+  const [unit, size] = UNITS.find(([, , least]) => Math.abs(seconds) >= least) ?? ["second", 1];
   const format = new Intl.RelativeTimeFormat(language, { style: "short", numeric: "auto" });
   return format.format(Math.round(seconds / size), unit);
 }

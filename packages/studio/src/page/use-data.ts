@@ -8,24 +8,30 @@ export interface Loaded<T> {
   readonly reload: () => void;
 }
 
-/** Loads data when the key changes, and again every so many seconds while the page is visible. */
-export function useData<T>(key: string, load: () => Promise<T>, everySeconds?: number): Loaded<T> {
+/**
+ * Loads data when the key changes, and again after each interval while the page is visible. The signal of a load is aborted
+ * when its data are no longer needed.
+ */
+export function useData<T>(
+  key: string,
+  load: (signal: AbortSignal) => Promise<T>,
+  everySeconds?: number,
+): Loaded<T> {
   const [state, setState] = useState<{ key: string; data?: T; error?: ApiError }>({ key });
   const [round, setRound] = useState(0);
   const latest = useRef(load);
   latest.current = load;
   useEffect(() => {
-    let isCurrent = true;
-    latest.current().then(
-      (data) => isCurrent && setState({ key, data }),
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    latest.current(signal).then(
+      (data) => signal.aborted || setState({ key, data }),
       (cause: unknown) => {
-        if (isCurrent)
+        if (!signal.aborted)
           setState((old) => ({ ...(old.key === key ? old : { key }), error: toApiError(cause) }));
       },
     );
-    return () => {
-      isCurrent = false;
-    };
+    return () => leaving.abort();
   }, [key, round]);
   const reload = useCallback(() => setRound((old) => old + 1), []);
   useEffect(() => {

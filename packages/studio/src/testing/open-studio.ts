@@ -28,6 +28,9 @@ interface SentRequest {
   /** `null`: the host does not know it. */
   readonly address?: string | null;
   readonly mountPath?: string;
+  /** The beginning of an absolute URL. Default: the URL begins with its path. */
+  readonly origin?: string;
+  readonly signal?: AbortSignal;
 }
 
 /** A response that was read to its end. */
@@ -84,6 +87,8 @@ function toRequest({
   body,
   address = "127.0.0.1",
   mountPath,
+  origin = "",
+  signal = new AbortController().signal,
 }: SentRequest): GatewayRequest {
   const all = Object.entries({ ...OWN_PAGE, ...headers }).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
@@ -91,11 +96,11 @@ function toRequest({
   const text = typeof body === "string" ? body : JSON.stringify(body ?? {});
   return {
     method,
-    url: `${mountPath ?? "/studio"}${path}`,
+    url: `${origin}${mountPath ?? "/studio"}${path}`,
     mountPath,
     headers: new Headers(all),
     body: method === "GET" ? null : new Blob([text]).stream(),
-    signal: new AbortController().signal,
+    signal,
     ...(address !== null && { clientAddress: () => address }),
   };
 }
@@ -105,7 +110,7 @@ async function read({ status, headers, body }: GatewayResponse): Promise<ReadRes
   if (typeof body === "string") chunks.push(new TextEncoder().encode(body));
   else if (body instanceof Uint8Array) chunks.push(body);
   else for await (const chunk of body) chunks.push(chunk.slice());
-  const text = new TextDecoder().decode(Buffer.concat(chunks));
+  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(Buffer.concat(chunks));
   return { status, headers, text, json: parse(text) };
 }
 

@@ -31,7 +31,7 @@ export function toFields({ group, models, expiresAt, budget, limits = {} }: Call
   return {
     group: group ?? "",
     models: models?.join(", ") ?? "",
-    expiresAt: typeof expiresAt === "string" ? expiresAt.slice(0, 16) : "",
+    expiresAt: typeof expiresAt === "string" ? toLocal(expiresAt) : "",
     amount: budget === undefined ? "" : String(typeof budget === "object" ? budget.amount : budget),
     period: periodic?.period ?? (budget === undefined ? "month" : "total"),
     timeZone: periodic?.timeZone ?? "",
@@ -39,6 +39,21 @@ export function toFields({ group, models, expiresAt, budget, limits = {} }: Call
     imagesPerMinute: toLimitField(limits.imagesPerMinute),
     concurrent: toLimitField(limits.concurrent),
   };
+}
+
+/** A time as a field of the form has it: in the person's time zone, to the minute. */
+function toLocal(iso: string): string {
+  const time = new Date(iso);
+  if (Number.isNaN(time.getTime())) return "";
+  // A time whose parts in UTC are those of the clock here.
+  const shifted = new Date(time.getTime() - time.getTimezoneOffset() * 60_000);
+  return shifted.toISOString().slice(0, 16);
+}
+
+/** What is not a time stays as it is: the gateway refuses it and names the field. */
+function fromLocal(written: string): string {
+  const time = new Date(written);
+  return Number.isNaN(time.getTime()) ? written : time.toISOString();
 }
 
 /** What a person writes for a limit of the gateway that is lifted. */
@@ -72,7 +87,7 @@ export function toSettings(fields: CallerFields): WrittenSettings {
   return {
     ...(group.trim() !== "" && { group: group.trim() }),
     ...(models.length > 0 && { models }),
-    ...(expiresAt !== "" && { expiresAt: `${expiresAt}:00Z` }),
+    ...(expiresAt !== "" && { expiresAt: fromLocal(expiresAt) }),
     ...(budget !== undefined && { budget }),
     ...(Object.keys(limits).length > 0 && { limits }),
   };

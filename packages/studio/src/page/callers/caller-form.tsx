@@ -1,9 +1,11 @@
 import { useState } from "preact/hooks";
 import type { CallerRow, NewKey } from "../../wire.js";
 import { type ApiError, call } from "../api.js";
+import { ActionButton } from "../components/action-button.js";
 import { Dialog } from "../components/dialog.js";
 import { ActionFailure } from "../components/feedback.js";
 import { ChoiceField, TextField } from "../components/field.js";
+import { useFocusOnProblem } from "../components/focus.js";
 import { useMessages } from "../messages/index.js";
 import { toApiError } from "../use-data.js";
 import { type CallerFields, NO_FIELDS, toFields, toPatch, toSettings } from "./caller-fields.js";
@@ -23,9 +25,12 @@ export function CallerForm({
   const messages = useMessages();
   const text = messages.callers;
   const [id, setId] = useState("");
+  // The panel reads the caller again while the form is open. What another person has changed since is not a change of this form.
+  const [before] = useState(caller);
   const [fields, setFields] = useState(() => (caller === undefined ? NO_FIELDS : toFields(caller)));
   const [error, setError] = useState<ApiError>();
   const [isBusy, setBusy] = useState(false);
+  const form = useFocusOnProblem(error);
   const set =
     (name: keyof CallerFields) =>
     (value: string): void =>
@@ -34,12 +39,12 @@ export function CallerForm({
     setBusy(true);
     setError(undefined);
     try {
-      if (caller === undefined) {
+      if (before === undefined) {
         const body = { id: id.trim(), ...toSettings(fields) };
         onCreated?.(await call<NewKey>("callers", { method: "POST", body }));
       } else {
-        const path = `callers/${encodeURIComponent(caller.id)}`;
-        const body = toPatch(caller, fields);
+        const path = `callers/${encodeURIComponent(before.id)}`;
+        const body = toPatch(before, fields);
         if (body !== undefined) await call(path, { method: "PATCH", body });
         onChanged?.();
       }
@@ -57,6 +62,7 @@ export function CallerForm({
   return (
     <Dialog title={caller === undefined ? text.create : `${text.change}: ${caller.id}`} onClose={onClose}>
       <form
+        ref={form}
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
@@ -145,9 +151,9 @@ export function CallerForm({
         />
         {!isAtField && <ActionFailure error={error} />}
         <div class="actions">
-          <button type="submit" class="button primary" disabled={isBusy}>
+          <ActionButton type="submit" class="button primary" isOff={isBusy}>
             {caller === undefined ? text.create : text.save}
-          </button>
+          </ActionButton>
           <button type="button" class="button" onClick={onClose}>
             {messages.cancel}
           </button>

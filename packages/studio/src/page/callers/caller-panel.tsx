@@ -1,12 +1,16 @@
-import { useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useRef, useState } from "preact/hooks";
 import type { CallerHistory, CallerRow, ChangedField, NewKey } from "../../wire.js";
 import { type ApiError, call } from "../api.js";
+import { ActionButton } from "../components/action-button.js";
+import { announce } from "../components/announcer.js";
 import { Dialog } from "../components/dialog.js";
 import { ActionFailure, ErrorText, Failure, Loading } from "../components/feedback.js";
 import { ChoiceField } from "../components/field.js";
+import { useNextFocus } from "../components/focus.js";
 import { Panel } from "../components/panel.js";
 import { formatAmount, formatTime } from "../format.js";
-import { useMessages } from "../messages/index.js";
+import { type Messages, useMessages } from "../messages/index.js";
 import { addressOf, followLink } from "../router.js";
 import { toApiError, useData } from "../use-data.js";
 import { CallerForm } from "./caller-form.js";
@@ -45,9 +49,10 @@ function Details({ caller, isAdmin, onChanged, onNewKey }: ActionProps & { reado
   const { callers: text } = useMessages();
   const [open, setOpen] = useState<"change" | "rotate" | "revoke">();
   const isStored = caller.state !== "fixed";
-  const done = (): void => {
+  const done = (said: string): void => {
     setOpen(undefined);
     onChanged();
+    announce(said);
   };
   return (
     <>
@@ -56,7 +61,7 @@ function Details({ caller, isAdmin, onChanged, onNewKey }: ActionProps & { reado
       </p>
       {caller.problem !== undefined && <p class="notice bad">{caller.problem}</p>}
       {isAdmin && isStored && caller.state !== "revoked" && (
-        <div class="actions">
+        <Actions>
           {caller.state === "active" && (
             <>
               <button type="button" class="button" onClick={() => setOpen("change")}>
@@ -70,7 +75,7 @@ function Details({ caller, isAdmin, onChanged, onNewKey }: ActionProps & { reado
           <button type="button" class="button" onClick={() => setOpen("revoke")}>
             {text.revoke}
           </button>
-        </div>
+        </Actions>
       )}
       <Budget caller={caller} />
       <Limits caller={caller} />
@@ -83,7 +88,11 @@ function Details({ caller, isAdmin, onChanged, onNewKey }: ActionProps & { reado
       </p>
       {isStored && <History caller={caller} />}
       {open === "change" && (
-        <CallerForm caller={caller} onClose={() => setOpen(undefined)} onChanged={done} />
+        <CallerForm
+          caller={caller}
+          onClose={() => setOpen(undefined)}
+          onChanged={() => done(text.changed(caller.id))}
+        />
       )}
       {open === "rotate" && (
         <RotateDialog
@@ -96,9 +105,23 @@ function Details({ caller, isAdmin, onChanged, onNewKey }: ActionProps & { reado
         />
       )}
       {open === "revoke" && (
-        <RevokeDialog id={caller.id} onClose={() => setOpen(undefined)} onRevoked={done} />
+        <RevokeDialog
+          id={caller.id}
+          onClose={() => setOpen(undefined)}
+          onRevoked={() => done(text.revoked(caller.id))}
+        />
       )}
     </>
+  );
+}
+
+/** What can be done with a caller. A revoked one has none of it. */
+function Actions({ children }: { readonly children: ComponentChildren }) {
+  const actions = useNextFocus<HTMLDivElement>();
+  return (
+    <div ref={actions} class="actions">
+      {children}
+    </div>
   );
 }
 
@@ -118,7 +141,7 @@ function Budget({ caller }: { readonly caller: CallerRow }) {
             <dd>
               {spent.left === undefined ? "–" : formatAmount(spent.left)}
               {spent.limit !== undefined &&
-                ` ${text.ofBudget(formatAmount(spent.limit), text.periods[period] ?? "")}`}
+                text.ofBudget(formatAmount(spent.limit), text.periods[period] ?? "")}
             </dd>
             <dt>{text.held}</dt>
             <dd>
@@ -210,7 +233,7 @@ function History({ caller }: { readonly caller: CallerRow }) {
               <ul class="small">
                 {line.fields.map((change) => (
                   <li key={change.field} class="wrap">
-                    <code>{change.field}</code> {describeChange(change, text.notSet)}
+                    <code>{change.field}</code> {describeChange(change, text)}
                   </li>
                 ))}
               </ul>
@@ -222,13 +245,19 @@ function History({ caller }: { readonly caller: CallerRow }) {
   );
 }
 
-/** Such as `5 → 8`. A value that was or is not set has a word. */
-function describeChange(change: ChangedField, notSet: string): string {
-  const [from, to] = [change.from, change.to].map((value) => {
-    if (value === undefined) return notSet;
-    return typeof value === "string" ? value : JSON.stringify(value);
-  });
-  return `${from} → ${to}`;
+/** Such as `5 → 8 per month`. A value that was or is not set has a word. */
+function describeChange({ from, to }: ChangedField, text: Messages["callers"]): string {
+  return `${describeValue(from, text)} → ${describeValue(to, text)}`;
+}
+
+function describeValue(value: unknown, { notSet, periods }: Messages["callers"]): string {
+  if (value === undefined) return notSet;
+  if (typeof value === "string") return value;
+  if (typeof value === "object" && value !== null && "amount" in value && "period" in value) {
+    const zone = "timeZone" in value ? ` (${String(value.timeZone)})` : "";
+    return `${String(value.amount)} ${periods[String(value.period)] ?? String(value.period)}${zone}`;
+  }
+  return JSON.stringify(value);
 }
 
 const OVERLAPS: Readonly<Record<string, number>> = { now: 0, hour: 3_600, day: 86_400, week: 604_800 };
@@ -261,9 +290,9 @@ function RotateDialog({
       />
       <ActionFailure error={error} />
       <div class="actions">
-        <button type="button" class="button primary" disabled={isBusy} onClick={run}>
+        <ActionButton class="button primary" isOff={isBusy} onPress={run}>
           {text.rotateStart}
-        </button>
+        </ActionButton>
         <button type="button" class="button" onClick={onClose}>
           {messages.cancel}
         </button>
@@ -287,8 +316,10 @@ function RevokeDialog({
     await call(`callers/${encodeURIComponent(id)}/revoke`, { method: "POST", body: {} });
     onRevoked();
   });
+  // Not the button that cannot be undone.
+  const cancel = useRef<HTMLButtonElement>(null);
   return (
-    <Dialog title={text.revokeTitle(id)} onClose={onClose}>
+    <Dialog title={text.revokeTitle(id)} onClose={onClose} initialFocus={cancel}>
       <ul class="bullets">
         {text.revokeHints.map((hint) => (
           <li key={hint}>{hint}</li>
@@ -296,10 +327,10 @@ function RevokeDialog({
       </ul>
       <ActionFailure error={error} />
       <div class="actions">
-        <button type="button" class="button danger" disabled={isBusy} onClick={run}>
+        <ActionButton class="button danger" isOff={isBusy} onPress={run}>
           {text.revoke}
-        </button>
-        <button type="button" class="button" onClick={onClose}>
+        </ActionButton>
+        <button ref={cancel} type="button" class="button" onClick={onClose}>
           {messages.cancel}
         </button>
       </div>

@@ -1,6 +1,6 @@
 import type { CallerRow } from "../../wire.js";
 import { Status } from "../components/feedback.js";
-import { formatAmount } from "../format.js";
+import { formatAmount, padAmounts } from "../format.js";
 import { useMessages } from "../messages/index.js";
 import { followLink } from "../router.js";
 import { BudgetUse, TightestLimit } from "./closeness.js";
@@ -10,11 +10,17 @@ import { addressOfCallers, type CallerSelection } from "./selection.js";
 export function CallerTable({
   callers,
   selection,
+  hasGroups,
 }: {
   readonly callers: readonly CallerRow[];
   readonly selection: CallerSelection;
+  /** False if all callers have the same group. */
+  readonly hasGroups: boolean;
 }) {
   const { callers: text } = useMessages();
+  const [left, held, spent] = (["left", "held", "settled"] as const).map((name) =>
+    padAmounts(callers.map((caller) => caller.spent?.[name] ?? "")),
+  );
   return (
     <div class="table-frame" tabIndex={0} role="group" aria-label={text.title}>
       <table>
@@ -27,12 +33,12 @@ export function CallerTable({
             <th class="number">{text.spent}</th>
             <th class="number">{text.budget}</th>
             <th>{text.limitNow}</th>
-            <th>{text.group}</th>
+            {hasGroups && <th>{text.group}</th>}
             <th>{text.state}</th>
           </tr>
         </thead>
         <tbody>
-          {callers.map((caller) => (
+          {callers.map((caller, index) => (
             <tr key={caller.id} class={caller.id === selection.caller ? "chosen" : undefined}>
               <td class="name">
                 <a
@@ -43,11 +49,14 @@ export function CallerTable({
                   {caller.id}
                 </a>
               </td>
-              <BudgetCells caller={caller} />
-              <td>
+              <BudgetCells
+                caller={caller}
+                pads={{ left: left?.[index], held: held?.[index], spent: spent?.[index] }}
+              />
+              <td class="fixed">
                 <TightestLimit caller={caller} />
               </td>
-              <td class="name">{caller.group ?? "default"}</td>
+              {hasGroups && <td class="name">{caller.group ?? "default"}</td>}
               <td>
                 <CallerState caller={caller} />
               </td>
@@ -65,7 +74,13 @@ export function CallerState({ caller: { state } }: { readonly caller: CallerRow 
   return <Status tone={tones[state]}>{text.states[state]}</Status>;
 }
 
-function BudgetCells({ caller }: { readonly caller: CallerRow }) {
+function BudgetCells({
+  caller,
+  pads,
+}: {
+  readonly caller: CallerRow;
+  readonly pads: Readonly<Record<"left" | "held" | "spent", string | undefined>>;
+}) {
   const { callers: text } = useMessages();
   const { spent, budget, budgetProblem } = caller;
   if (spent === undefined) return <td colSpan={5}>{budgetProblem}</td>;
@@ -75,9 +90,15 @@ function BudgetCells({ caller }: { readonly caller: CallerRow }) {
       <td>
         <BudgetUse caller={caller} />
       </td>
-      <td class="number">{spent.left === undefined ? "–" : formatAmount(spent.left)}</td>
-      <td class="number">{formatAmount(spent.held)}</td>
-      <td class="number">{formatAmount(spent.settled)}</td>
+      <td class="number" data-pad={pads.left}>
+        {spent.left === undefined ? "–" : formatAmount(spent.left)}
+      </td>
+      <td class="number" data-pad={pads.held}>
+        {formatAmount(spent.held)}
+      </td>
+      <td class="number" data-pad={pads.spent}>
+        {formatAmount(spent.settled)}
+      </td>
       <td class="number">
         {spent.limit === undefined ? (
           "–"

@@ -25,11 +25,11 @@ export function NewKeyDialog({
       <p class="notice">{text.newKeyHint}</p>
       <code class="key">{created.key}</code>
       <div class="actions">
-        <CopyButton text={created.key} label={text.key} />
+        <CopyButton text={created.key} label={text.key} isPrimary />
         <button type="button" class="button" onClick={tryIt}>
           {text.tryKey}
         </button>
-        <button type="button" class="button primary" onClick={onClose}>
+        <button type="button" class="button" onClick={onClose}>
           {text.keyCopied}
         </button>
       </div>

@@ -29,7 +29,7 @@ export function ChannelTable({
             <th>{text.lastHour}</th>
             {onAct !== undefined && (
               <th>
-                <span class="hidden-text">{text.pause}</span>
+                <span class="hidden-text">{text.actions}</span>
               </th>
             )}
           </tr>

@@ -26,11 +26,10 @@ export function reasonText({ reason, pause }: Health, { channels: text }: Messag
 /** When the next request tries it, or when its pause ends. Empty if it works. */
 export function nextTryText({ state, nextTryAt }: Health, messages: Messages): string {
   const { channels: text, language } = messages;
-  if (state === "paused") {
-    return text.resumesBy(nextTryAt === undefined ? text.untilResumed : formatRelative(nextTryAt, language));
-  }
-  if (nextTryAt === undefined) return "";
-  return Date.parse(nextTryAt) <= Date.now() ? text.now : formatRelative(nextTryAt, language);
+  const isPaused = state === "paused";
+  if (nextTryAt === undefined) return isPaused ? text.resumesBy(text.untilResumed) : "";
+  const when = Date.parse(nextTryAt) <= Date.now() ? text.now : formatRelative(nextTryAt, language);
+  return isPaused ? text.resumesBy(when) : when;
 }
 
 /** How long ago a time was. The exact time is its title. */
@@ -44,15 +43,19 @@ export function TimeAgo({ iso }: { readonly iso: string | undefined }) {
   );
 }
 
-/** The cells of a row: state, reason, since when and the next try. */
+/** The cells of a row: state, reason with the note of a pause, since when and the next try. */
 export function HealthCells({ health }: { readonly health: Health }) {
   const messages = useMessages();
+  const note = health.pause?.note ?? "";
   return (
     <>
       <td>
         <StateOf health={health} />
       </td>
-      <td>{reasonText(health, messages)}</td>
+      <td class="wrap">
+        {reasonText(health, messages)}
+        {note !== "" && <div class="small soft">{note}</div>}
+      </td>
       <td>
         <TimeAgo iso={health.since} />
       </td>

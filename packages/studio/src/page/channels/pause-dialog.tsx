@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { ChannelPlan, PauseRequest } from "../../wire.js";
 import { type ApiError, call } from "../api.js";
+import { ActionButton } from "../components/action-button.js";
 import { Dialog } from "../components/dialog.js";
 import { ActionFailure } from "../components/feedback.js";
 import { ChoiceField, TextField } from "../components/field.js";
@@ -51,9 +52,9 @@ export function PauseDialog({
       />
       <ActionFailure error={error ?? plan.error} />
       <div class="actions">
-        <button type="button" class="button danger" disabled={isBusy} onClick={pause}>
+        <ActionButton class="button danger" isOff={isBusy} onPress={pause}>
           {text.pause}
-        </button>
+        </ActionButton>
         <button type="button" class="button" onClick={onClose}>
           {messages.cancel}
         </button>
@@ -72,19 +73,24 @@ function Effect({
 }) {
   const { channels: text, loading } = useMessages();
   if (isUnknown) return null;
-  if (only === undefined) return <p class="soft">{loading}</p>;
-  if (only.length === 0) return <p>{text.pauseOthers}</p>;
+  if (only !== undefined && only.length > 0) {
+    return (
+      <div class="notice bad" role="alert">
+        <p>{text.pauseOnly}</p>
+        <ul>
+          {only.map((name) => (
+            <li key={name} class="mono wrap">
+              {name}
+            </li>
+          ))}
+        </ul>
+      </div>
+    );
+  }
   return (
-    <div class="notice bad">
-      <p>{text.pauseOnly}</p>
-      <ul>
-        {only.map((name) => (
-          <li key={name} class="mono wrap">
-            {name}
-          </li>
-        ))}
-      </ul>
-    </div>
+    <p role="status" class={only === undefined ? "soft" : ""}>
+      {only === undefined ? loading : text.pauseOthers}
+    </p>
   );
 }
 
@@ -107,9 +113,9 @@ export function ResumeDialog({
       <p>{text.resumeEffect}</p>
       <ActionFailure error={error} />
       <div class="actions">
-        <button type="button" class="button primary" disabled={isBusy} onClick={resume}>
+        <ActionButton class="button primary" isOff={isBusy} onPress={resume}>
           {text.resume}
-        </button>
+        </ActionButton>
         <button type="button" class="button" onClick={onClose}>
           {messages.cancel}
         </button>

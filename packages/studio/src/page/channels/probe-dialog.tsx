@@ -1,9 +1,11 @@
 import { useState } from "preact/hooks";
 import type { ChannelPlan, ChannelProbe } from "../../wire.js";
 import { type ApiError, call } from "../api.js";
+import { ActionButton } from "../components/action-button.js";
 import { Dialog } from "../components/dialog.js";
 import { ActionFailure, ErrorText, Loading, Status } from "../components/feedback.js";
 import { ChoiceField, TextField } from "../components/field.js";
+import { useNextFocus } from "../components/focus.js";
 import { useMessages } from "../messages/index.js";
 import { toApiError, useData } from "../use-data.js";
 import { addressOfChannel } from "./address.js";
@@ -83,9 +85,7 @@ function ProbeForm({
           </p>
         )}
       </div>
-      {isDone ? (
-        <ProbeResult probe={state} />
-      ) : (
+      {!isDone && (
         <>
           <ChoiceField
             label={text.probeModel}
@@ -99,19 +99,17 @@ function ProbeForm({
           {isSeries && <TextField label={text.probeName} value={name} onValue={setName} />}
         </>
       )}
+      <div role="status">
+        {state === "running" && <p>{text.probeRunning}</p>}
+        {isDone && <ProbeResult probe={state} />}
+      </div>
       <ActionFailure error={error} />
-      <p role="status">{state === "running" ? text.probeRunning : ""}</p>
       {isDone && channel.state === "paused" && <p class="soft">{text.probePaused}</p>}
       <div class="actions">
         {!isDone && (
-          <button
-            type="button"
-            class="button primary"
-            disabled={state === "running" || model === ""}
-            onClick={() => void start()}
-          >
+          <StartButton isOff={state === "running" || model === ""} onPress={() => void start()}>
             {text.probeStart(images)}
-          </button>
+          </StartButton>
         )}
         <button type="button" class="button" onClick={onClose}>
           {messages.close}
@@ -121,10 +119,24 @@ function ProbeForm({
   );
 }
 
+/** Goes away when the result is there. The dialog keeps the focus. */
+function StartButton(button: {
+  readonly isOff: boolean;
+  readonly onPress: () => void;
+  readonly children: string;
+}) {
+  const frame = useNextFocus<HTMLSpanElement>();
+  return (
+    <span ref={frame}>
+      <ActionButton class="button primary" {...button} />
+    </span>
+  );
+}
+
 function ProbeResult({ probe }: { readonly probe: ChannelProbe }) {
   const { channels: text } = useMessages();
   return (
-    <ul role="status">
+    <ul>
       {probe.keys.map((key) => (
         <li key={key.index}>
           {key.ok ? (

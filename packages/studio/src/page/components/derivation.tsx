@@ -1,19 +1,22 @@
 import type { ChargeDerivation } from "../../wire.js";
+import { formatAmount, formatCount, padAmounts } from "../format.js";
 import { type Messages, useMessages } from "../messages/index.js";
+import { isOfTokens, toLines } from "./charge-lines.js";
 
-/** How a charge came about, line by line. */
-export function Derivation({ derivation }: { readonly derivation: ChargeDerivation }) {
-  const messages = useMessages();
-  const text = messages.derivation;
+/** How a charge came about, line by line. `amount` is the charge. */
+export function Derivation({
+  derivation,
+  amount,
+}: {
+  readonly derivation: ChargeDerivation;
+  readonly amount: string;
+}) {
+  const { derivation: text } = useMessages();
   return (
     <div class="derivation">
-      {"lines" in derivation ? (
-        <Lines derivation={derivation} />
-      ) : (
-        <p class="mono">{toFormula(derivation)}</p>
-      )}
+      <Lines derivation={derivation} amount={amount} />
       {derivation.decimal_places !== undefined && (
-        <p class="small soft">{text.rounded(derivation.decimal_places)}</p>
+        <p class="small soft">{text.rounded(derivation.decimal_places, amount)}</p>
       )}
       {"unpriced" in derivation && derivation.unpriced && <p>{text.unpriced}</p>}
     </div>
@@ -21,38 +24,34 @@ export function Derivation({ derivation }: { readonly derivation: ChargeDerivati
 }
 
 /** The derivation as lines of plain text, to be copied. */
-export function writeDerivation(derivation: ChargeDerivation, { derivation: text }: Messages): string {
-  const lines =
-    "lines" in derivation
-      ? [
-          ...derivation.lines.map((line) => {
-            const name = text.what[line.what] ?? line.what;
-            if (line.what === "rounding") return `${name}: ${line.amount}`;
-            const quality = line.quality === undefined ? "" : ` · ${line.quality}`;
-            const unit = line.what.endsWith("tokens") ? ` ${text.perMillion}` : "";
-            return `${name}${quality}: ${line.count} × ${line.unit_price}${unit} = ${line.amount}`;
-          }),
-          `${text.sum} · ${text.ratio} ${derivation.group_ratio}: ${derivation.exact}`,
-        ]
-      : [toFormula(derivation)];
-  if (derivation.decimal_places !== undefined) lines.push(text.rounded(derivation.decimal_places));
-  return lines.join("\n");
+export function writeDerivation(
+  derivation: ChargeDerivation,
+  amount: string,
+  { derivation: text }: Messages,
+): string {
+  const ratio = derivation.group_ratio === "1" ? "" : ` × ${derivation.group_ratio} (${text.ratio})`;
+  const lines = toLines(derivation, amount).map(({ what, quality, counted, amount: part }) => {
+    const name = text.what[what] ?? what;
+    if (counted === undefined) return `${name}: ${part}`;
+    const unit = isOfTokens(what) ? ` ${text.perMillion}` : "";
+    return `${name}${quality === undefined ? "" : ` · ${quality}`}: ${counted.count} × ${counted.price}${unit}${ratio} = ${part}`;
+  });
+  const sum = `${text.sum}: ${amount}`;
+  const { decimal_places } = derivation;
+  return [
+    ...lines,
+    sum,
+    ...(decimal_places === undefined ? [] : [text.rounded(decimal_places, amount)]),
+  ].join("\n");
 }
 
-type Itemized = Extract<ChargeDerivation, { lines: unknown }>;
-
-/** `count × price × ratio = exact`, with the words of the interface left out: the numbers are those of the record. */
-function toFormula(derivation: Exclude<ChargeDerivation, Itemized>): string {
-  const { group_ratio, exact } = derivation;
-  if (derivation.pricing_mode === "per-request") {
-    return `${derivation.count} × ${derivation.model_price} × ${group_ratio} = ${exact}`;
-  }
-  const { output_tokens, output_token_price, other_tokens, input_token_price } = derivation;
-  return `(${output_tokens} × ${output_token_price} + ${other_tokens} × ${input_token_price}) ÷ 1000000 × ${group_ratio} = ${exact}`;
-}
-
-function Lines({ derivation: { lines, group_ratio, exact } }: { readonly derivation: Itemized }) {
-  const { derivation: text } = useMessages();
+/** Each line is count × price × ratio. A ratio of 1 changes nothing and has no column. */
+function Lines({ derivation, amount }: { readonly derivation: ChargeDerivation; readonly amount: string }) {
+  const { derivation: text, language } = useMessages();
+  const { group_ratio } = derivation;
+  const hasRatio = group_ratio !== "1";
+  const lines = toLines(derivation, amount);
+  const pads = padAmounts([...lines.map((line) => line.amount), amount]);
   return (
     <div class="table-frame" tabIndex={0} role="group" aria-label={text.sum}>
       <table>
@@ -61,31 +60,35 @@ function Lines({ derivation: { lines, group_ratio, exact } }: { readonly derivat
             <th>{text.line}</th>
             <th class="number">{text.count}</th>
             <th class="number">{text.unitPrice}</th>
+            {hasRatio && <th class="number">{text.ratio}</th>}
             <th class="number">{text.amount}</th>
           </tr>
         </thead>
         <tbody>
-          {lines.map((line, index) => (
+          {lines.map(({ what, quality, counted, amount: part }, index) => (
             <tr key={index}>
               <td>
-                {text.what[line.what] ?? line.what}
-                {line.what !== "rounding" && line.quality !== undefined && ` · ${line.quality}`}
+                {text.what[what] ?? what}
+                {quality !== undefined && ` · ${quality}`}
               </td>
-              <td class="number">{line.what === "rounding" ? "" : line.count}</td>
+              <td class="number">{counted && formatCount(counted.count, language)}</td>
               <td class="number">
-                {line.what === "rounding" ? "" : line.unit_price}
-                {line.what.endsWith("tokens") && ` ${text.perMillion}`}
+                {counted?.price}
+                {isOfTokens(what) && ` ${text.perMillion}`}
               </td>
-              <td class="number">{line.amount}</td>
+              {hasRatio && <td class="number">{counted && group_ratio}</td>}
+              <td class="number" data-pad={pads[index]}>
+                {formatAmount(part)}
+              </td>
             </tr>
           ))}
         </tbody>
         <tfoot>
           <tr>
-            <td colSpan={3}>
-              {text.sum} · {text.ratio} {group_ratio}
+            <td colSpan={hasRatio ? 4 : 3}>{text.sum}</td>
+            <td class="number" data-pad={pads.at(-1)}>
+              {formatAmount(amount)}
             </td>
-            <td class="number">{exact}</td>
           </tr>
         </tfoot>
       </table>

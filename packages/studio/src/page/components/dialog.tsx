@@ -1,17 +1,20 @@
 import { Dialog as Base } from "@base-ui/react/dialog";
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, RefObject } from "preact";
 
 /** A modal dialog. It keeps the focus and gives it back. Escape closes it; a click beside it does not, as forms would be lost. */
 export function Dialog({
   title,
   onClose,
   isPersistent = false,
+  initialFocus,
   children,
 }: {
   readonly title: string;
   readonly onClose: () => void;
   /** Only a button of the dialog closes it. Default false: Escape does, too. */
   readonly isPersistent?: boolean;
+  /** What has the focus first. Default: the first field or button. */
+  readonly initialFocus?: RefObject<HTMLElement | null>;
   readonly children: ComponentChildren;
 }) {
   return (
@@ -24,7 +27,7 @@ export function Dialog({
     >
       <Base.Portal>
         <Base.Backdrop className="backdrop" />
-        <Base.Popup className="dialog">
+        <Base.Popup className="dialog" initialFocus={initialFocus}>
           <Base.Title>{title}</Base.Title>
           {children}
         </Base.Popup>

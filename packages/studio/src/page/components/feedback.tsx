@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ApiError } from "../api.js";
 import { useMessages } from "../messages/index.js";
+import { useNextFocus } from "./focus.js";
 
 /** Shown only if loading takes long enough to be seen. */
 export function Loading() {
@@ -15,20 +16,20 @@ export function Loading() {
 
 /**
  * What is known about an error: what happened in our words, what the server or the provider said, and its code. Of an
- * `internal_error` the server tells nothing more.
+ * `internal_error` the server gives no details.
  */
 export function ErrorText({ error }: { readonly error: ApiError }) {
   const messages = useMessages();
   const isOfProvider = error.upstreamRequestId !== undefined;
   const own =
-    error.status === 0
+    error.code === "unreachable"
       ? messages.unreachable
       : (messages.errors[error.code] ??
         (isOfProvider && error.status < 500 ? messages.providerRefused : messages.errors[error.status]));
   return (
     <>
       {own !== undefined && <p>{own}</p>}
-      {error.status !== 0 && error.code !== "internal_error" && (
+      {error.code !== "unreachable" && error.code !== "internal_error" && (
         <p class="wrap">
           {isOfProvider && <span class="soft">{messages.providerSays} </span>}
           {error.message}
@@ -48,8 +49,9 @@ export function ErrorText({ error }: { readonly error: ApiError }) {
 /** A failure to load what would stand here. */
 export function Failure({ error, onRetry }: { readonly error: ApiError; readonly onRetry: () => void }) {
   const messages = useMessages();
+  const notice = useNextFocus<HTMLDivElement>();
   return (
-    <div class="notice bad" role="alert">
+    <div ref={notice} class="notice bad" role="alert">
       <p>
         <strong>{messages.problem}</strong>
       </p>
@@ -104,14 +106,23 @@ export function Status({
 }
 
 /** Copies a text. Says so for a moment, also to screen readers. */
-export function CopyButton({ text, label }: { readonly text: string; readonly label?: string }) {
+export function CopyButton({
+  text,
+  label,
+  isPrimary = false,
+}: {
+  readonly text: string;
+  readonly label?: string;
+  /** Whether it is what the person should do next. Default false: it looks like a link. */
+  readonly isPrimary?: boolean;
+}) {
   const messages = useMessages();
   const { isCopied, copy } = useCopy(text);
   return (
     <>
       <button
         type="button"
-        class="button plain"
+        class={isPrimary ? "button primary" : "button plain"}
         onClick={() => void copy()}
         aria-label={label && `${messages.copy}: ${label}`}
       >
@@ -163,12 +174,14 @@ function useCopy(text: string) {
 /** The clipboard of browsers works on https and on this machine. Elsewhere a text field is copied from. */
 async function writeClipboard(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
+  const before = document.activeElement;
   const field = document.createElement("textarea");
   field.value = text;
   document.body.append(field);
   field.select();
   document.execCommand("copy");
   field.remove();
+  if (before instanceof HTMLElement) before.focus();
 }
 
 /** Lines of code. They scroll if they are too long, also by keyboard. */

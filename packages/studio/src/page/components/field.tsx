@@ -58,7 +58,7 @@ function Frame({
         </span>
       )}
       {problem !== undefined && (
-        <span class="problem" id={`${id}-problem`}>
+        <span class="problem" id={`${id}-problem`} role="alert">
           {problem}
         </span>
       )}
@@ -135,12 +135,7 @@ export function ChoiceField({
     <Frame
       {...frame}
       render={(tied) => (
-        <select
-          id={tied.id}
-          aria-describedby={tied["aria-describedby"]}
-          value={value}
-          onChange={({ currentTarget }) => onValue(currentTarget.value)}
-        >
+        <select {...tied} value={value} onChange={({ currentTarget }) => onValue(currentTarget.value)}>
           {choices.map(([each, text]) => (
             <option key={each} value={each}>
               {text}

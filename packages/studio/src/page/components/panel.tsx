@@ -1,6 +1,7 @@
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useMessages } from "../messages/index.js";
+import { focusView } from "./focus.js";
 
 /** What a panel shows. */
 export interface PanelProps {
@@ -15,11 +16,15 @@ export interface PanelProps {
   readonly children: ComponentChildren;
 }
 
-/** Details beside a list, which stays in use. The panel takes the focus, and gives it back. Escape closes it. */
+/**
+ * Details beside a list, which stays in use. The panel takes the focus, and gives it back. Escape closes it. In a narrow window
+ * it covers a part of the list, and closes if the focus goes there.
+ */
 export function Panel({ label, title, fullTitle, head, onClose, children }: PanelProps) {
   const messages = useMessages();
   const heading = useFocusWhileOpen();
   useEscape(onClose);
+  useCloseWhenCovering(heading, onClose);
   return (
     <aside class="panel" aria-label={label}>
       <div class="panel-head">
@@ -49,10 +54,29 @@ function useFocusWhileOpen() {
       const hasFocus = panel?.contains(document.activeElement) === true;
       if (!hasFocus && document.activeElement !== document.body) return;
       if (before instanceof HTMLElement && before.isConnected && before !== document.body) before.focus();
-      else document.getElementById("view")?.focus({ preventScroll: true });
+      else focusView();
     };
   }, []);
   return heading;
+}
+
+/** A person who goes on to something below the panel would not see where the focus is. */
+function useCloseWhenCovering(heading: RefObject<HTMLElement | null>, onClose: () => void): void {
+  const latest = useRef(onClose);
+  latest.current = onClose;
+  useEffect(() => {
+    const panel = heading.current?.closest("aside");
+    const check = ({ target }: FocusEvent): void => {
+      if (!panel || !(target instanceof Element) || panel.contains(target)) return;
+      if (target.closest(".shell") === null || getComputedStyle(panel).position !== "fixed") return;
+      // The view itself has the focus while nothing in it does.
+      if (target.contains(panel)) return;
+      const [covering, covered] = [panel.getBoundingClientRect(), target.getBoundingClientRect()];
+      if (covered.left >= covering.left && covered.right <= covering.right) latest.current();
+    };
+    addEventListener("focusin", check);
+    return () => removeEventListener("focusin", check);
+  }, [heading]);
 }
 
 /** Escape closes what is in front: a dialog before the panel. In a field beside the panel it belongs to the field. */

@@ -4,6 +4,8 @@ import type { Session } from "../../wire.js";
 import { LANGUAGES, type Language, useMessages } from "../messages/index.js";
 import { addressOf, followLink, type Place, VIEWS } from "../router.js";
 import { THEMES, useTheme } from "../settings.js";
+import { Announcer, announce } from "./announcer.js";
+import { focusView } from "./focus.js";
 import { Palette } from "./palette.js";
 
 /** What the frame of the page shows. */
@@ -19,6 +21,7 @@ export interface ShellProps {
 export function Shell({ place, session, language, onLanguage, children }: ShellProps) {
   const messages = useMessages();
   const [theme, setTheme] = useTheme();
+  useAnnouncedView(place.view === undefined ? messages.notFound : messages.views[place.view]);
   return (
     <div class="shell">
       <a class="skip" href="#view">
@@ -73,8 +76,23 @@ export function Shell({ place, session, language, onLanguage, children }: ShellP
       <main class="view" id="view" tabIndex={-1}>
         {children}
       </main>
+      <Announcer />
     </div>
   );
+}
+
+/** Says which view is shown when another one is opened, and moves the focus there if what had it is gone. */
+function useAnnouncedView(title: string): void {
+  const { language } = useMessages();
+  const shown = useRef({ title, language });
+  useEffect(() => {
+    const before = shown.current;
+    shown.current = { title, language };
+    // The same view in another language has another title.
+    if (before.title === title || before.language !== language) return;
+    announce(title);
+    if (document.activeElement === document.body) focusView();
+  }, [title, language]);
 }
 
 /** Opens the palette, as Ctrl or ⌘ and K do. Not while a dialog is open: a person first ends what it asks. */
@@ -117,11 +135,6 @@ function SearchButton() {
       )}
     </>
   );
-}
-
-/** Moves the focus to the view, for those who read on from there. */
-function focusView(): void {
-  document.getElementById("view")?.focus({ preventScroll: true });
 }
 
 const IS_APPLE = /^(?:mac|iphone|ipad)/i.test(navigator.platform);

@@ -11,6 +11,7 @@ import { type ApiError, call } from "../api.js";
 import { Derivation } from "../components/derivation.js";
 import { ActionFailure } from "../components/feedback.js";
 import { ChoiceField, TextField } from "../components/field.js";
+import { useFocusOnProblem } from "../components/focus.js";
 import { formatAmount } from "../format.js";
 import { useMessages } from "../messages/index.js";
 import { findSizeChoices, readPixels } from "../try/sizes.js";
@@ -51,19 +52,24 @@ export function Calculator({
     group: groups.includes("default") ? "default" : (groups[0] ?? ""),
     images: "1",
   });
-  const [result, setResult] = useState<CalculatedCharge>();
+  const [result, setResult] = useState<{ readonly asked: string; readonly charge: CalculatedCharge }>();
   const [error, setError] = useState<ApiError>();
+  const form = useFocusOnProblem(error);
   const details = findDetails(tables, model);
   const capabilities = view.models.find(({ id }) => id === model)?.capabilities;
   const set =
     (name: string) =>
     (value: string): void =>
       setFields((old) => ({ ...old, [name]: value }));
+  const body = toRequest(model, details, fields);
+  // A charge is shown only beside the fields that it was computed from.
+  const asked = JSON.stringify(body);
+  const charge = result?.asked === asked ? result.charge : undefined;
   const calculate = async (): Promise<void> => {
     setError(undefined);
     try {
-      const body = toRequest(model, details, fields);
-      setResult(await call<CalculatedCharge>("prices/calculate", { method: "POST", body }));
+      const computed = await call<CalculatedCharge>("prices/calculate", { method: "POST", body });
+      setResult({ asked, charge: computed });
     } catch (cause) {
       setResult(undefined);
       setError(toApiError(cause));
@@ -83,6 +89,7 @@ export function Calculator({
   return (
     <section>
       <form
+        ref={form}
         class="composer"
         noValidate
         onSubmit={(event) => {
@@ -150,18 +157,24 @@ export function Calculator({
         </div>
         <ActionFailure error={error} />
         <div role="status">
-          {result !== undefined && (
+          {charge !== undefined && isWithoutTokens(charge) && <p>{text.enterTokens}</p>}
+          {charge !== undefined && !isWithoutTokens(charge) && (
             <>
               <p class="price">
-                {text.costs} <strong>{formatAmount(result.amount)}</strong>
+                {text.costs} <strong>{formatAmount(charge.amount)}</strong>
               </p>
-              <Derivation derivation={result.derivation} />
+              <Derivation derivation={charge.derivation} amount={charge.amount} />
             </>
           )}
         </div>
       </form>
     </section>
   );
+}
+
+/** Whether a price by token was computed without any: it is not 0, but unknown. */
+function isWithoutTokens({ derivation }: CalculatedCharge): boolean {
+  return "unpriced" in derivation && derivation.unpriced;
 }
 
 interface ChoiceProps {

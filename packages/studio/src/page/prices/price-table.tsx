@@ -22,7 +22,9 @@ export function PriceTable({ tables }: { readonly tables: PriceTables }) {
               <tr key={model}>
                 <td class="wrap">
                   {model}
-                  {model.endsWith("*") && <div class="small soft">{text.series}</div>}
+                  {model.endsWith("*") && model !== "*" && (
+                    <div class="small soft">{text.series(model.slice(0, -1))}</div>
+                  )}
                 </td>
                 <td>{text.modes[details.pricing_mode]}</td>
                 <td>
@@ -63,9 +65,9 @@ export function PriceTable({ tables }: { readonly tables: PriceTables }) {
 function describePrice(details: ModelDetails, messages: Messages): readonly string[] {
   const { fields } = messages.prices;
   return Object.entries(details).flatMap(([name, value]) => {
-    const unit = fields[name];
-    if (unit === undefined || value === undefined) return [];
-    return Array.isArray(value) ? describeTiers(value, unit, messages) : [`${String(value)} ${unit}`];
+    const write = fields[name];
+    if (write === undefined || value === undefined) return [];
+    return Array.isArray(value) ? describeTiers(value, write, messages) : [write(String(value))];
   });
 }
 
@@ -78,11 +80,11 @@ interface Tier {
 /** A list of one tier applies to every size. */
 function describeTiers(
   tiers: readonly Tier[],
-  unit: string,
+  write: (price: string) => string,
   { prices: { tiers: text }, language }: Messages,
 ): readonly string[] {
   return tiers.map(({ up_to_pixels, price, quality }) => {
-    const amount = `${String(price)} ${unit}`;
+    const amount = write(String(price));
     const isOnly = !tiers.some((other) => other.quality === quality && other.up_to_pixels !== undefined);
     const shown =
       up_to_pixels === undefined

@@ -1,10 +1,13 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { PriceTables, RepriceResult } from "../../wire.js";
 import type { ApiError } from "../api.js";
+import { ActionButton } from "../components/action-button.js";
 import { ActionFailure } from "../components/feedback.js";
 import { AreaField, ChoiceField } from "../components/field.js";
+import { useFocusOnProblem } from "../components/focus.js";
 import { formatCount, formatTime } from "../format.js";
 import { useMessages } from "../messages/index.js";
+import { writeSpan } from "../usage/bucket-text.js";
 import { toApiError } from "../use-data.js";
 import { type RepriceProgress, reprice } from "./reprice.js";
 import { RepriceResultView } from "./reprice-result.js";
@@ -25,11 +28,13 @@ export function RepriceForm({
   const [problem, setProblem] = useState<string>();
   const [error, setError] = useState<ApiError>();
   const [progress, setProgress] = useState<RepriceProgress>();
-  const [result, setResult] = useState<RepriceResult>();
+  const [computed, setComputed] = useState<{ readonly asked: string; readonly result: RepriceResult }>();
   const [now] = useState(Date.now);
+  const form = useFocusOnProblem(problem);
   const running = useRef<AbortController | undefined>(undefined);
   useEffect(() => () => running.current?.abort(), []);
   const range = toRange(selection, now);
+  const asked = JSON.stringify([range?.from, range?.to, row, json]);
   const fill = (name: string): void => {
     setRow(name);
     setJson(write(tables, name));
@@ -39,7 +44,7 @@ export function RepriceForm({
   const compute = async (): Promise<void> => {
     setProblem(undefined);
     setError(undefined);
-    setResult(undefined);
+    setComputed(undefined);
     if (range === undefined) return setProblem(text.wrongPeriod);
     const other = read(tables, row, json);
     if (other === undefined) return setProblem(text.notJson);
@@ -48,7 +53,8 @@ export function RepriceForm({
     setProgress({ records: 0, until: range.from });
     try {
       const { signal } = controller;
-      setResult(await reprice({ ...range, tables: other }, { signal, onProgress: setProgress }));
+      const result = await reprice({ ...range, tables: other }, { signal, onProgress: setProgress });
+      setComputed({ asked, result });
     } catch (cause) {
       if (!controller.signal.aborted) setError(toApiError(cause));
     }
@@ -59,6 +65,7 @@ export function RepriceForm({
       <h2>{text.reprice}</h2>
       <p class="soft">{text.repriceHint}</p>
       <form
+        ref={form}
         class="composer"
         noValidate
         onSubmit={(event) => {
@@ -79,11 +86,7 @@ export function RepriceForm({
               </button>
             ))}
           </div>
-          {range !== undefined && (
-            <span class="small soft">
-              {formatTime(range.from, language)} – {formatTime(range.to, language)}
-            </span>
-          )}
+          {range !== undefined && <span class="small soft">{writeSpan(range, language)}</span>}
         </div>
         {selection.period === "custom" && (
           <div class="row narrow">
@@ -131,25 +134,26 @@ export function RepriceForm({
           <ActionFailure error={error} />
         )}
         <div class="actions">
-          <button type="submit" class="button primary" disabled={progress !== undefined}>
+          <ActionButton type="submit" class="button primary" isOff={progress !== undefined}>
             {text.compute}
-          </button>
-          {progress === undefined ? (
-            <button type="button" class="button" onClick={() => fill(row)}>
-              {text.resetPrices}
-            </button>
-          ) : (
-            <button type="button" class="button" onClick={() => running.current?.abort()}>
-              {messages.try.stop}
-            </button>
-          )}
+          </ActionButton>
+          <ActionButton onPress={() => (progress === undefined ? fill(row) : running.current?.abort())}>
+            {progress === undefined ? text.resetPrices : messages.try.stop}
+          </ActionButton>
           <span role="status" class="small soft">
             {progress !== undefined &&
               text.progress(formatCount(progress.records, language), formatTime(progress.until, language))}
           </span>
         </div>
       </form>
-      {result !== undefined && <RepriceResultView result={result} />}
+      <div role="status">
+        {computed !== undefined && (
+          <>
+            {computed.asked !== asked && <p class="notice">{text.oldResult}</p>}
+            <RepriceResultView result={computed.result} />
+          </>
+        )}
+      </div>
     </section>
   );
 }

@@ -1,15 +1,15 @@
 import type { RepricedLine, RepriceResult } from "../../wire.js";
-import { formatAmount, formatCount, formatTime } from "../format.js";
+import { formatAmount, formatCount, formatTime, padAmounts } from "../format.js";
 import { useMessages } from "../messages/index.js";
 
 /** What a period was charged and would have been charged, for each model and caller, and what could not be computed. */
 export function RepriceResultView({ result }: { readonly result: RepriceResult }) {
   const { prices: text, language } = useMessages();
   const { requests, charge, newCharge, change, estimated, kept, keptBecause, cutAt } = result;
-  if (requests === 0) return <p role="status">{text.noRequests}</p>;
+  if (requests === 0) return <p>{text.noRequests}</p>;
   const count = (value: number): string => formatCount(value, language);
   return (
-    <div class="stack result" role="status" ref={showWhole}>
+    <div class="stack result" ref={showWhole}>
       <dl class="figures">
         <div>
           <dt>{text.charged}</dt>
@@ -22,7 +22,7 @@ export function RepriceResultView({ result }: { readonly result: RepriceResult }
         <div>
           <dt>{text.change}</dt>
           <dd class="figure">{signed(change)}</dd>
-          <dd class="small soft">{toPercent(result)}</dd>
+          <dd class="small soft">{toPercent(result, language)}</dd>
         </div>
       </dl>
       <p>{text.unchanged}</p>
@@ -73,6 +73,11 @@ function Lines({
   readonly count: number;
 }) {
   const { prices: text, language } = useMessages();
+  const [charges, newCharges, changes] = [
+    padAmounts(lines.map(({ charge }) => charge)),
+    padAmounts(lines.map(({ newCharge }) => newCharge)),
+    padAmounts(lines.map(({ change }) => change)),
+  ];
   return (
     <section>
       <h3>{title}</h3>
@@ -89,15 +94,21 @@ function Lines({
             </tr>
           </thead>
           <tbody>
-            {lines.map((line) => (
+            {lines.map((line, index) => (
               <tr key={line.name}>
                 <td class="name" title={line.name}>
                   {line.name}
                 </td>
                 <td class="number">{formatCount(line.requests, language)}</td>
-                <td class="number">{formatAmount(line.charge)}</td>
-                <td class="number">{formatAmount(line.newCharge)}</td>
-                <td class="number">{signed(line.change)}</td>
+                <td class="number" data-pad={charges[index]}>
+                  {formatAmount(line.charge)}
+                </td>
+                <td class="number" data-pad={newCharges[index]}>
+                  {formatAmount(line.newCharge)}
+                </td>
+                <td class="number" data-pad={changes[index]}>
+                  {signed(line.change)}
+                </td>
                 <td class="number">{formatCount(line.kept, language)}</td>
               </tr>
             ))}
@@ -118,8 +129,11 @@ function signed(change: string): string {
 }
 
 /** Only for orientation: amounts are exact, and this is not. */
-function toPercent({ charge, change }: RepricedLine): string {
+function toPercent({ charge, change }: RepricedLine, language: string): string {
   if (Number(charge) === 0) return "";
-  const percent = (100 * Number(change)) / Number(charge);
-  return `${percent > 0 ? "+" : percent < 0 ? "−" : ""}${Math.abs(percent).toFixed(1)} %`;
+  return new Intl.NumberFormat(language, {
+    style: "percent",
+    maximumFractionDigits: 1,
+    signDisplay: "exceptZero",
+  }).format(Number(change) / Number(charge));
 }

@@ -1,4 +1,5 @@
 import { addressOf, go } from "../router.js";
+import { toPeriod } from "../usage/period.js";
 
 export const REPRICE_PERIODS = ["yesterday", "7d", "custom"] as const;
 type RepricePeriod = (typeof REPRICE_PERIODS)[number];
@@ -29,7 +30,7 @@ export function goToPrices({ model, period, from, to }: PriceSelection): void {
   go(addressOf("prices", query), { replace: true });
 }
 
-/** The times of a period in the person's time zone. `undefined` if they are not complete. */
+/** The times of a period in the person's time zone, those of Usage. `undefined` if they are not complete. */
 export function toRange(
   { period, from, to }: PriceSelection,
   now: number,
@@ -39,9 +40,5 @@ export function toRange(
     if (Number.isNaN(start.getTime()) || Number.isNaN(end.getTime()) || start >= end) return undefined;
     return { from: start.toISOString(), to: end.toISOString() };
   }
-  const midnight = new Date(now);
-  midnight.setHours(0, 0, 0, 0);
-  const start = new Date(midnight);
-  start.setDate(start.getDate() - (period === "yesterday" ? 1 : 7));
-  return { from: start.toISOString(), to: midnight.toISOString() };
+  return toPeriod(period, now);
 }

@@ -73,8 +73,9 @@ function writeTypeScript({ fields, files, isEdit, baseUrl }: CodeRequest): strin
       : []),
   ];
   const images = files.map((file) => `fs.createReadStream(${JSON.stringify(file)})`);
+  const made = `image-\${index + 1}.${extensionOf(fields)}`;
   return [
-    ...(isEdit ? ['import fs from "node:fs";'] : []),
+    'import fs from "node:fs";',
     'import OpenAI from "openai";',
     "",
     "const client = new OpenAI({",
@@ -85,8 +86,16 @@ function writeTypeScript({ fields, files, isEdit, baseUrl }: CodeRequest): strin
     ...lines,
     ...(isEdit ? [`  image: [${images.join(", ")}],`] : []),
     "});",
-    "for (const { url, b64_json } of data ?? []) console.log(url ?? b64_json);",
+    "for (const [index, { url, b64_json }] of (data ?? []).entries()) {",
+    `  if (b64_json) fs.writeFileSync(\`${made}\`, b64_json, "base64");`,
+    `  console.log(url || \`${made}\`);`,
+    "}",
   ].join("\n");
+}
+
+/** The models that respond with the bytes of an image make PNG, unless another format was asked for. */
+function extensionOf({ output_format }: CodeRequest["fields"]): string {
+  return typeof output_format === "string" && /^\w{1,8}$/.test(output_format) ? output_format : "png";
 }
 
 function toName(name: string): string {
@@ -98,7 +107,9 @@ function writePython({ fields, files, isEdit, baseUrl }: CodeRequest): string {
   const known = entries.filter(([name]) => KNOWN.has(name));
   const others = entries.filter(([name]) => !KNOWN.has(name));
   const opened = files.map((file) => `open(${toPython(file)}, "rb")`);
+  const made = `f"image-{index}.${extensionOf(fields)}"`;
   return [
+    "import base64",
     "import os",
     "from openai import OpenAI",
     "",
@@ -108,8 +119,10 @@ function writePython({ fields, files, isEdit, baseUrl }: CodeRequest): string {
     ...(isEdit ? [`    image=[${opened.join(", ")}],`] : []),
     ...(others.length > 0 ? [`    extra_body=${toPython(Object.fromEntries(others))},`] : []),
     ")",
-    "for image in result.data:",
-    "    print(image.url or image.b64_json)",
+    "for index, image in enumerate(result.data, 1):",
+    "    if image.b64_json:",
+    `        open(${made}, "wb").write(base64.b64decode(image.b64_json))`,
+    `    print(image.url or ${made})`,
   ].join("\n");
 }
 

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { ModelEntry } from "../../wire.js";
 import { AreaField, ChoiceField } from "../components/field.js";
 import { type Messages, useMessages } from "../messages/index.js";
-import { type Draft, maxCountOf, parseFurther } from "./draft.js";
+import { type Draft, findOwnField, maxCountOf, parseFurther } from "./draft.js";
 import { References } from "./references.js";
 import { findSizeChoices } from "./sizes.js";
 
@@ -116,7 +116,13 @@ function Advanced({ model, draft, onDraft, problem }: PartProps) {
   const text = messages.try;
   const [isOpen, setOpen] = useState(draft.further !== "");
   const { output_formats, background, qualities } = model.capabilities;
-  const isWrong = parseFurther(draft.further) === undefined;
+  const own = findOwnField(draft.further);
+  const furtherProblem =
+    parseFurther(draft.further) === undefined
+      ? text.fieldsWrong
+      : own === undefined
+        ? problem
+        : text.fieldsOwn(own);
   return (
     <details open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>{text.advanced}</summary>
@@ -149,7 +155,7 @@ function Advanced({ model, draft, onDraft, problem }: PartProps) {
           hint={text.fieldsHint}
           value={draft.further}
           onValue={(further) => onDraft({ further })}
-          problem={isWrong ? text.fieldsWrong : problem}
+          problem={furtherProblem}
           area={{ class: "mono", rows: 3, spellcheck: false }}
         />
       </div>

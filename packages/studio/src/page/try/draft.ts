@@ -68,8 +68,41 @@ export function toQuery(
   };
 }
 
+/** What a person can set and a model may not take. */
+const OPTIONAL = ["aspect", "resolution", "references", "format", "background", "quality"] as const;
+type Optional = (typeof OPTIONAL)[number];
+
+/** What the draft sets and a model does not take, so that it is not sent. */
+export function findUnsent(draft: Draft, { capabilities }: ModelEntry): readonly Optional[] {
+  const { aspect, resolution, format, background, quality } = draft;
+  const choices = findSizeChoices(capabilities.sizes);
+  const isSent: Readonly<Record<Optional, boolean>> = {
+    aspect: aspect === "" || choices?.aspects.includes(aspect) === true,
+    resolution: resolution === "" || choices?.resolutionsOf(aspect).includes(resolution) === true,
+    references: draft.references.length === 0 || capabilities.operations.includes("edit"),
+    format: format === "" || allowed(capabilities.output_formats, format),
+    background: background === "" || allowed(capabilities.background, background),
+    quality: quality === "" || allowed(capabilities.qualities, quality),
+  };
+  return OPTIONAL.filter((name) => !isSent[name]);
+}
+
 function allowed(values: readonly string[] | null | undefined, value: string): boolean {
   return value !== "" && values?.includes(value) === true;
+}
+
+/** The fields that Try sets itself: it shows images from the response, as they arrive. With others the images would be lost. */
+const OWN_FIELDS = ["response_format", "stream"];
+
+/** The first of the further fields that Try sets itself. */
+export function findOwnField(text: string): string | undefined {
+  const fields = parseFurther(text) ?? {};
+  return OWN_FIELDS.find((name) => name in fields);
+}
+
+/** Whether a request can have these further fields. */
+export function isSoundFurther(text: string): boolean {
+  return parseFurther(text) !== undefined && findOwnField(text) === undefined;
 }
 
 /** Returns `undefined` for a text that is not a JSON object. */

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { UsageRecord } from "../../wire.js";
 import { Derivation } from "../components/derivation.js";
 import { CopyButton, ErrorText } from "../components/feedback.js";
-import { shorten } from "../format.js";
+import { formatAmount, shorten } from "../format.js";
 import { useMessages } from "../messages/index.js";
 import { addressOf, followLink } from "../router.js";
 import type { MadeImage, Run, RunCharge } from "./run.js";
@@ -41,6 +41,7 @@ function RunResult({ run }: { readonly run: Run }) {
       <div class="run-head">
         <h2 class="wrap">{run.model}</h2>
         <RunProgress run={run} />
+        <div role="status">{isBrief(run.charge) && <ChargeOf charge={run.charge} />}</div>
       </div>
       <div class={run.images.length + missing === 1 ? "images one" : "images"}>
         {run.images.map((image, index) => (
@@ -50,7 +51,6 @@ function RunResult({ run }: { readonly run: Run }) {
           <Placeholder key={index} size={run.pixels} />
         ))}
       </div>
-      {run.isStopped === true && <p class="notice">{text.stopped}</p>}
       {run.error !== undefined && (
         <div class="notice bad" role="alert">
           <p>
@@ -71,7 +71,11 @@ function RunResult({ run }: { readonly run: Run }) {
           </ul>
         </div>
       )}
-      {run.charge !== undefined && <ChargeOf charge={run.charge} />}
+      <div role="status">
+        {run.isStopped === true && <p class="notice">{text.stopped}</p>}
+        {run.charge !== undefined && !isBrief(run.charge) && <ChargeOf charge={run.charge} />}
+      </div>
+      {typeof run.charge === "object" && <HowCharged record={run.charge} />}
       {run.requestId !== undefined && (
         <p class="small soft">
           {text.requestId}{" "}
@@ -90,6 +94,11 @@ function RunResult({ run }: { readonly run: Run }) {
   );
 }
 
+/** A charge stands beside the time. What else is to be said about it is a sentence, which comes after the error. */
+function isBrief(charge: RunCharge | undefined): charge is "reading" | UsageRecord {
+  return charge === "reading" || typeof charge === "object";
+}
+
 /** The seconds, and what is happening. Screen readers hear the steps, not the seconds. */
 function RunProgress({ run }: { readonly run: Run }) {
   const { try: text } = useMessages();
@@ -104,7 +113,7 @@ function RunProgress({ run }: { readonly run: Run }) {
   const step = isRunning
     ? run.images.length === 0
       ? text.waiting
-      : text.imageOf(run.images.length, run.asked)
+      : text.imageOf(run.images.length, Math.max(run.asked, run.images.length))
     : text.done(run.images.length);
   return (
     <p class="soft">
@@ -124,13 +133,23 @@ function ImageFigure({
   readonly prompt: string;
 }) {
   const { try: text } = useMessages();
+  const [decoded, setDecoded] = useState<string>();
   // With its size, the place of the image is known before it is decoded.
   const [width, height] = readPixels(image.size) ?? [];
+  const size = image.size ?? decoded;
   return (
     <figure class="image">
-      <img src={image.url} width={width} height={height} alt={text.imageAlt(index + 1, prompt)} />
+      <img
+        src={image.url}
+        width={width}
+        height={height}
+        alt={text.imageAlt(index + 1, prompt)}
+        onLoad={({ currentTarget: { naturalWidth, naturalHeight } }) =>
+          setDecoded(`${naturalWidth}x${naturalHeight}`)
+        }
+      />
       <figcaption>
-        {image.size !== undefined && <span>{image.size.replace("x", " × ")}</span>}
+        {size !== undefined && <span>{size.replace("x", " × ")}</span>}
         <a href={image.url} download={`calotype-${index + 1}.${image.extension}`}>
           {text.download}
         </a>
@@ -149,16 +168,15 @@ const DEFAULT_SIDE = 2048;
 
 function ChargeOf({ charge }: { readonly charge: RunCharge }) {
   const { try: text, usage } = useMessages();
-  if (typeof charge === "string") return <p role="status">{text.chargeStates[charge]}</p>;
+  if (typeof charge === "string") return <p>{text.chargeStates[charge]}</p>;
   if (charge.charge === null) return <p class="soft">{text.priceFree}</p>;
   return (
-    <div>
+    <>
       <p class="price">
-        {text.charge} <strong>{charge.charge}</strong>
+        {text.charge} <strong>{formatAmount(charge.charge)}</strong>
       </p>
       {charge.state !== "settled" && <p class="soft">{usage[charge.state]}</p>}
-      <HowCharged record={charge} />
-    </div>
+    </>
   );
 }
 
@@ -168,7 +186,7 @@ function HowCharged({ record }: { readonly record: UsageRecord }) {
   return (
     <details>
       <summary>{text.howCharged}</summary>
-      <Derivation derivation={record.derivation} />
+      <Derivation derivation={record.derivation} amount={record.charge ?? record.derivation.exact} />
     </details>
   );
 }

@@ -59,17 +59,36 @@ export function chooseTicks(times: BucketText, room: number): readonly number[] 
   );
 }
 
-/** A part of time in words: an hour of a day, one day, or from one day to another. */
+/** A part of time in words: times of a day, one day, or from one day to another. */
 export function writeSpan(
   { from, to }: { readonly from: string; readonly to: string },
   language: string,
 ): string {
-  const [start, end] = [new Date(from), new Date(Date.parse(to) - 1)];
-  const day = { weekday: "short", month: "short", day: "numeric" } as const;
-  const isWithinADay = Date.parse(to) - Date.parse(from) <= 12 * HOUR_MS;
-  if (isWithinADay) {
-    const time = { ...day, hour: "numeric", minute: "2-digit" } as const;
-    return new Intl.DateTimeFormat(language, time).formatRange(start, new Date(to));
-  }
-  return new Intl.DateTimeFormat(language, day).formatRange(start, end);
+  const [start, end] = [new Date(from), new Date(to)];
+  const last = new Date(Date.parse(to) - 1);
+  const isThisYear = start.getFullYear() === new Date().getFullYear();
+  const day: Intl.DateTimeFormatOptions = {
+    ...(isThisYear ? { weekday: "short" } : { year: "numeric" }),
+    month: "short",
+    day: "numeric",
+  };
+  const isByDay = isMidnight(start) && Date.parse(to) - Date.parse(from) > HOUR_MS;
+  if (isByDay) return new Intl.DateTimeFormat(language, day).formatRange(start, last);
+  const time = chooseTime(language, [start, end]);
+  const [whole, clock] = [{ ...day, ...time }, time].map(
+    (options) => new Intl.DateTimeFormat(language, options),
+  );
+  const isOneDay = start.toDateString() === last.toDateString();
+  return `${whole?.format(start)} – ${(isOneDay ? clock : whole)?.format(end)}`;
+}
+
+/** How times of the day are written: "9 AM" in place of "9:00 AM" where that is common. */
+function chooseTime(language: string, times: readonly Date[]): Intl.DateTimeFormatOptions {
+  const { hour12 } = new Intl.DateTimeFormat(language, { hour: "numeric" }).resolvedOptions();
+  const isFull = hour12 === true && times.every((time) => time.getMinutes() === 0);
+  return isFull ? { hour: "numeric" } : { hour: "numeric", minute: "2-digit" };
+}
+
+function isMidnight(time: Date): boolean {
+  return time.getHours() === 0 && time.getMinutes() === 0;
 }

@@ -201,7 +201,13 @@ function Plot({ report, selection, onSelect }: PlotProps) {
             </text>
           ))}
           {chooseTicks(times, Math.floor((width - left) / 72)).map((index) => (
-            <text key={index} class="time" x={xOf(index)} y={HEIGHT - 6} text-anchor="middle">
+            <text
+              key={index}
+              class="time"
+              x={Math.min(xOf(index), width - (times.short(index).length * DIGIT) / 2 - 4)}
+              y={HEIGHT - 6}
+              text-anchor="middle"
+            >
               {times.short(index)}
             </text>
           ))}

@@ -2,7 +2,7 @@ import { useRef, useState } from "preact/hooks";
 import type { UsageLine, UsageReport, UsageSums } from "../../wire.js";
 import { Failure, Loading, StaleNote } from "../components/feedback.js";
 import { TextField } from "../components/field.js";
-import { formatAmount, formatCount, formatNumber } from "../format.js";
+import { formatAmount, formatCount, formatNumber, formatSeconds, padAmounts } from "../format.js";
 import { type Messages, useMessages } from "../messages/index.js";
 import { followLink } from "../router.js";
 import type { Loaded } from "../use-data.js";
@@ -54,7 +54,9 @@ export function LinesTable({
           {data === undefined && error !== undefined && <Failure error={error} onRetry={reload} />}
           {data !== undefined && <StaleNote error={error} />}
           {shown !== undefined && shown.series.lines.length > 0 && (
-            <Table selection={selection} report={shown} />
+            <div aria-busy={shown !== data}>
+              <Table selection={selection} report={shown} />
+            </div>
           )}
         </>
       )}
@@ -87,6 +89,9 @@ function Table({ selection, report }: { readonly selection: Selection; readonly 
   const { usage: text } = useMessages();
   const { by } = selection;
   const { lines, others } = report.series;
+  const pads = padAmounts(
+    [...lines, ...(others === undefined ? [] : [others])].map(({ sums }) => sums.charge),
+  );
   return (
     <div class="table-frame" tabIndex={0} role="group" aria-label={text.dimensions[by]}>
       <table>
@@ -96,19 +101,19 @@ function Table({ selection, report }: { readonly selection: Selection; readonly 
             <th class="number">{text.spend}</th>
             <th class="number">{text.images}</th>
             <th class="number">{text.requests}</th>
-            <th class="number">{text.failureRate}, %</th>
-            <th class="number">{text.medianTime}, s</th>
-            <th class="number">{text.p95Time}, s</th>
+            <th class="number">{text.inUnit(text.failureRate, "%")}</th>
+            <th class="number">{text.inUnit(text.medianTime, text.secondsUnit)}</th>
+            <th class="number">{text.inUnit(text.p95Time, text.secondsUnit)}</th>
           </tr>
         </thead>
         <tbody>
-          {lines.map((line) => (
-            <Line key={line.key} line={line} selection={selection} />
+          {lines.map((line, index) => (
+            <Line key={line.key} line={line} pad={pads[index]} selection={selection} />
           ))}
           {others !== undefined && (
             <tr>
               <td class="soft">{text.others(others.count)}</td>
-              <SumCells sums={others.sums} />
+              <SumCells sums={others.sums} pad={pads.at(-1)} />
             </tr>
           )}
         </tbody>
@@ -119,9 +124,11 @@ function Table({ selection, report }: { readonly selection: Selection; readonly 
 
 function Line({
   line: { key, sums },
+  pad,
   selection,
 }: {
   readonly line: UsageLine;
+  readonly pad: string | undefined;
   readonly selection: Selection;
 }) {
   const messages = useMessages();
@@ -140,16 +147,18 @@ function Line({
           <bdi>{nameOf(by, value, messages)}</bdi>
         </a>
       </td>
-      <SumCells sums={sums} />
+      <SumCells sums={sums} pad={pad} />
     </tr>
   );
 }
 
-function SumCells({ sums }: { readonly sums: UsageSums }) {
+function SumCells({ sums, pad }: { readonly sums: UsageSums; readonly pad: string | undefined }) {
   const messages = useMessages();
   return (
     <>
-      <td class="number">{formatAmount(sums.charge)}</td>
+      <td class="number" data-pad={pad}>
+        {formatAmount(sums.charge)}
+      </td>
       <td class="number">{formatCount(sums.images, messages.language)}</td>
       <td class="number">{formatCount(sums.requests, messages.language)}</td>
       <td class="number">
@@ -162,7 +171,7 @@ function SumCells({ sums }: { readonly sums: UsageSums }) {
 }
 
 function showSeconds(milliseconds: number | undefined, { language }: Messages): string {
-  return milliseconds === undefined ? "–" : formatNumber(milliseconds / 1000, language);
+  return milliseconds === undefined ? "–" : formatSeconds(milliseconds, language);
 }
 
 /** The value of a filter in words. Requests without a channel, an end user or a tag have an empty one. */

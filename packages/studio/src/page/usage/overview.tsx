@@ -29,20 +29,24 @@ function Health() {
     <Fact name={text.health} loaded={loaded} address={addressOf("channels")} more={views.channels}>
       {({ channels: all, ledger, store }) => {
         const others = all.filter(({ state }) => state !== "ready");
-        const failing = [
-          ...(ledger.state === "failing" ? [`${channels.ledger}: ${channels.health["failing"]}`] : []),
-          ...(store.state === "failing" ? [`${channels.store}: ${channels.health["failing"]}`] : []),
+        const [failing, ...more] = [
+          ...(ledger.state === "failing" ? [text.storeFails(channels.ledger)] : []),
+          ...(store.state === "failing" ? [text.storeFails(channels.store)] : []),
         ];
-        const isDown = failing.length > 0 || (all.length > 0 && others.length === all.length);
+        const ready =
+          others.length === 0
+            ? text.allReady(all.length)
+            : text.someReady(all.length - others.length, all.length);
+        const isDown = failing !== undefined || (all.length > 0 && others.length === all.length);
         return (
           <>
-            <Status tone={isDown ? "bad" : others.length > 0 ? "warn" : "good"}>
-              {others.length === 0
-                ? text.allReady(all.length)
-                : text.someReady(all.length - others.length, all.length)}
-            </Status>
+            <Status tone={isDown ? "bad" : others.length > 0 ? "warn" : "good"}>{failing ?? ready}</Status>
             <Names
-              names={[...failing, ...others.map(({ id, state }) => `${id}: ${channels.states[state]}`)]}
+              names={[
+                ...more,
+                ...(failing === undefined ? [] : [ready]),
+                ...others.map(({ id, state }) => `${id}: ${channels.states[state]}`),
+              ]}
             />
           </>
         );
@@ -56,7 +60,7 @@ function Yesterday() {
   const period = toPeriod("yesterday", Date.now());
   const { from, to, bucket, timeZone } = period;
   const search = new URLSearchParams({ from, to, bucket, timeZone }).toString();
-  const loaded = useData(`overview ${search}`, () => call<UsageReport>(`usage?${search}`));
+  const loaded = useData(`overview ${search}`, (signal) => call<UsageReport>(`usage?${search}`, { signal }));
   return (
     <Fact
       name={text.periods.yesterday}
@@ -84,11 +88,11 @@ const NEAR = 0.8;
 const MAX_NAMES = 3;
 
 function Budgets() {
-  const { usage: text, callers, views, language } = useMessages();
+  const { usage: text, views, language } = useMessages();
   const percent = new Intl.NumberFormat(language, { style: "percent", roundingMode: "trunc" });
   const loaded = useData("overview callers", () => call<CallerRows>("callers"), EVERY_SECONDS);
   return (
-    <Fact name={callers.budget} loaded={loaded} address={addressOf("callers")} more={views.callers}>
+    <Fact name={text.budgets} loaded={loaded} address={addressOf("callers")} more={views.callers}>
       {({ callers: rows, summary: { near, empty } }) => (
         <>
           <Status tone={empty > 0 ? "bad" : near > 0 ? "warn" : "good"}>

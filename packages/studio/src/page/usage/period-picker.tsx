@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { ActionButton } from "../components/action-button.js";
 import { useMessages } from "../messages/index.js";
 import { datesOf, PERIODS, type Period, readDates } from "./period.js";
 import { goTo, type Selection } from "./selection.js";
@@ -70,14 +71,12 @@ function DatesForm({ selection, period }: { readonly selection: Selection; reado
           onInput={({ currentTarget }) => setDates({ from, to: currentTarget.value })}
         />
       </label>
-      <button type="submit" class="button" disabled={dates === undefined}>
+      <ActionButton type="submit" isOff={dates === undefined}>
         {text.show}
-      </button>
-      {dates === undefined && from !== "" && to !== "" && (
-        <p class="problem" role="status">
-          {text.wrongDates}
-        </p>
-      )}
+      </ActionButton>
+      <p class="problem" role="status">
+        {dates === undefined && from !== "" && to !== "" && text.wrongDates}
+      </p>
     </form>
   );
 }

@@ -2,9 +2,9 @@ import { type ComponentChildren, Fragment } from "preact";
 import type { UsageRecord } from "../../wire.js";
 import { call } from "../api.js";
 import { Derivation, writeDerivation } from "../components/derivation.js";
-import { Code, CopyButton, CopyText, ErrorText, Loading } from "../components/feedback.js";
+import { Code, CopyButton, CopyText, Failure, Loading } from "../components/feedback.js";
 import { Panel } from "../components/panel.js";
-import { formatTime, shorten } from "../format.js";
+import { formatAmount, formatTime, shorten } from "../format.js";
 import { type Messages, useMessages } from "../messages/index.js";
 import { addressOf } from "../router.js";
 import { useData } from "../use-data.js";
@@ -15,7 +15,7 @@ import { Timeline } from "./timeline.js";
 export function RequestPanel({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
   const { usage: text } = useMessages();
   const path = `requests/${encodeURIComponent(id)}`;
-  const { data, error } = useData(path, () => call<UsageRecord>(path));
+  const { data, error, reload } = useData(path, () => call<UsageRecord>(path));
   return (
     <Panel
       label={text.details(id)}
@@ -26,7 +26,7 @@ export function RequestPanel({ id, onClose }: { readonly id: string; readonly on
     >
       {data === undefined && error === undefined && <Loading />}
       {error?.status === 404 && <p role="status">{text.notRecorded}</p>}
-      {error !== undefined && error.status !== 404 && <ErrorText error={error} />}
+      {error !== undefined && error.status !== 404 && <Failure error={error} onRetry={reload} />}
       {data !== undefined && <Details record={data} />}
     </Panel>
   );
@@ -44,7 +44,7 @@ function Details({ record }: { readonly record: UsageRecord }) {
         {derivation === undefined ? (
           <p>{explainCharge(record, messages)}</p>
         ) : (
-          <Derivation derivation={derivation} />
+          <Derivation derivation={derivation} amount={record.charge ?? derivation.exact} />
         )}
         {record.state === "settled" && record.unpriced === true && <p>{text.unpriced}</p>}
         {record.state === "settled" && record.reportedUsage !== undefined && <p>{text.cutReport}</p>}
@@ -73,7 +73,7 @@ function Facts({ record }: { readonly record: UsageRecord }) {
   const upstreamId = record.state === "settled" ? record.upstreamRequestId : undefined;
   const facts: readonly (readonly [name: string, value: ComponentChildren])[] = [
     [text.result, <OutcomeOf key="result" record={record} />],
-    [text.charge, record.charge ?? "–"],
+    [text.charge, record.charge === null ? "–" : formatAmount(record.charge)],
     [text.images, record.images],
     [text.dimensions.caller, <bdi key="caller">{caller}</bdi>],
     [text.dimensions.model, <bdi key="model">{model}</bdi>],
@@ -87,8 +87,10 @@ function Facts({ record }: { readonly record: UsageRecord }) {
           </bdi>,
         ] as const,
     ),
-    ...(task === undefined ? [] : [[text.task, <bdi key="task">{task}</bdi>] as const]),
-    ...(upstreamId === undefined ? [] : [[text.upstreamId, <bdi key="upstream">{upstreamId}</bdi>] as const]),
+    ...(task === undefined ? [] : [[text.task, <Id key="task" id={task} name={text.task} />] as const]),
+    ...(upstreamId === undefined
+      ? []
+      : [[text.upstreamId, <Id key="upstream" id={upstreamId} name={text.upstreamId} />] as const]),
   ];
   return (
     <dl class="facts">
@@ -101,6 +103,18 @@ function Facts({ record }: { readonly record: UsageRecord }) {
         </Fragment>
       ))}
     </dl>
+  );
+}
+
+/** A long id is shortened in the middle, and copied whole. */
+function Id({ id, name }: { readonly id: string; readonly name: string }) {
+  return (
+    <>
+      <bdi class="mono" title={id}>
+        {shorten(id, 24)}
+      </bdi>{" "}
+      <CopyButton text={id} label={name} />
+    </>
   );
 }
 
@@ -124,7 +138,9 @@ function writeExplanation(record: UsageRecord, messages: Messages): string {
     `${text.dimensions.model}: ${record.model}`,
     `${text.images}: ${record.images}`,
     `${text.charge}: ${record.charge ?? "–"}`,
-    derivation === undefined ? explainCharge(record, messages) : writeDerivation(derivation, messages),
+    derivation === undefined
+      ? explainCharge(record, messages)
+      : writeDerivation(derivation, record.charge ?? derivation.exact, messages),
   ].join("\n");
 }
 

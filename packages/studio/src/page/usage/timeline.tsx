@@ -12,6 +12,7 @@ interface Step {
 /** What happened to a request: arrival, admission with its hold, each attempt, images, settlement. */
 export function Timeline({ record }: { readonly record: UsageRecord }) {
   const messages = useMessages();
+  const arrivedAt = Date.parse(record.time);
   return (
     <ol class="timeline">
       {toSteps(record, messages).map(({ title, time, lines }, index) => (
@@ -20,9 +21,7 @@ export function Timeline({ record }: { readonly record: UsageRecord }) {
         <li key={index}>
           <p>
             <bdi class="wrap">{title}</bdi>
-            {time !== undefined && (
-              <span class="small soft"> {formatTime(new Date(time).toISOString(), messages.language)}</span>
-            )}
+            {time !== undefined && <StepTime time={time} arrivedAt={arrivedAt} />}
           </p>
           {lines.map((line) => (
             <p key={line} class="small soft wrap">
@@ -32,6 +31,23 @@ export function Timeline({ record }: { readonly record: UsageRecord }) {
         </li>
       ))}
     </ol>
+  );
+}
+
+/** Within the first minute the time since the arrival is easier to read than the time of the clock, which is its title. */
+const SHOWN_OFFSET_MS = 60_000;
+
+function StepTime({ time, arrivedAt }: { readonly time: number; readonly arrivedAt: number }) {
+  const { usage: text, language } = useMessages();
+  const clock = formatTime(new Date(time).toISOString(), language);
+  const offset = time - arrivedAt;
+  if (offset > 0 && offset < SHOWN_WAIT_MS) return null;
+  const isOffset = offset > 0 && offset < SHOWN_OFFSET_MS;
+  return (
+    <span class="small soft" title={clock}>
+      {" "}
+      {isOffset ? text.afterArrival(formatDuration(offset, language)) : clock}
+    </span>
   );
 }
 

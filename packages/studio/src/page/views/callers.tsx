@@ -13,6 +13,7 @@ import {
   readCallerSelection,
   toListQuery,
 } from "../callers/selection.js";
+import { ActionButton } from "../components/action-button.js";
 import { Code, Failure, Loading, StaleNote, Status } from "../components/feedback.js";
 import { ChoiceField } from "../components/field.js";
 import { formatCount } from "../format.js";
@@ -78,7 +79,11 @@ export function CallersView({
                   {text.noMatch}
                 </p>
               ) : (
-                <CallerTable callers={shown.callers} selection={selection} />
+                <CallerTable
+                  callers={shown.callers}
+                  selection={selection}
+                  hasGroups={shown.groups.length > 1}
+                />
               )}
               <Pages rows={shown} selection={selection} />
               {shown.isCut && <p class="notice section">{text.isCut}</p>}
@@ -227,9 +232,9 @@ function Pages({ rows, selection }: { readonly rows: CallerRows; readonly select
   const turn = (to: number): void => goToCallers({ ...selection, page: to });
   return (
     <nav class="actions section-line" aria-label={text.pages}>
-      <button type="button" class="button" disabled={page === 1} onClick={() => turn(page - 1)}>
+      <ActionButton isOff={page === 1} onPress={() => turn(page - 1)}>
         {text.previousPage}
-      </button>
+      </ActionButton>
       <span class="small" role="status">
         {text.pageOf(
           formatCount(page, language),
@@ -237,9 +242,9 @@ function Pages({ rows, selection }: { readonly rows: CallerRows; readonly select
           formatCount(matching, language),
         )}
       </span>
-      <button type="button" class="button" disabled={page === pages} onClick={() => turn(page + 1)}>
+      <ActionButton isOff={page === pages} onPress={() => turn(page + 1)}>
         {text.nextPage}
-      </button>
+      </ActionButton>
     </nav>
   );
 }
@@ -250,7 +255,8 @@ function Empty({ canCreate }: { readonly canCreate: boolean }) {
     <div class="empty">
       <p>{text.empty}</p>
       <p class="soft">{canCreate ? text.createHint : text.cannotCreate}</p>
-      <Code code={canCreate ? FIXED : LEDGER} label={canCreate ? text.createHint : text.cannotCreate} />
+      {canCreate && <p class="soft">{text.emptyOption}</p>}
+      <Code code={canCreate ? FIXED : LEDGER} label={canCreate ? text.emptyOption : text.cannotCreate} />
     </div>
   );
 }

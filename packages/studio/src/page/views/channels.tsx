@@ -7,6 +7,7 @@ import { ChannelTable } from "../channels/channel-table.js";
 import type { Channel } from "../channels/health.js";
 import { PauseDialog, ResumeDialog } from "../channels/pause-dialog.js";
 import { ProbeDialog } from "../channels/probe-dialog.js";
+import { announce } from "../components/announcer.js";
 import { Code, Failure, Loading, StaleNote, Status } from "../components/feedback.js";
 import { useMessages } from "../messages/index.js";
 import { addressOf, go } from "../router.js";
@@ -29,9 +30,10 @@ export function ChannelsView({
   const chosen = data?.channels.find(({ id }) => id === query.get("channel"));
   const act: Act | undefined =
     session.role === "admin" ? (kind, channel) => setAction({ kind, channel }) : undefined;
-  const done = (): void => {
+  const done = (said?: string): void => {
     setAction(undefined);
     reload();
+    if (said !== undefined) announce(said);
   };
   return (
     <>
@@ -76,12 +78,20 @@ export function ChannelsView({
         </div>
       )}
       {action?.kind === "pause" && (
-        <PauseDialog id={action.channel.id} onClose={() => setAction(undefined)} onDone={done} />
+        <PauseDialog
+          id={action.channel.id}
+          onClose={() => setAction(undefined)}
+          onDone={() => done(text.paused(action.channel.id))}
+        />
       )}
       {action?.kind === "resume" && (
-        <ResumeDialog id={action.channel.id} onClose={() => setAction(undefined)} onDone={done} />
+        <ResumeDialog
+          id={action.channel.id}
+          onClose={() => setAction(undefined)}
+          onDone={() => done(text.resumed(action.channel.id))}
+        />
       )}
-      {action?.kind === "probe" && <ProbeDialog channel={action.channel} onClose={done} />}
+      {action?.kind === "probe" && <ProbeDialog channel={action.channel} onClose={() => done()} />}
     </>
   );
 }

@@ -1,23 +1,35 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { EstimateQuery, ModelEntry, Session } from "../../wire.js";
 import { call } from "../api.js";
+import { ActionButton } from "../components/action-button.js";
 import { Code, Failure, Loading } from "../components/feedback.js";
 import { TextField } from "../components/field.js";
-import { useMessages } from "../messages/index.js";
+import { useNextFocus } from "../components/focus.js";
+import { formatAmount } from "../format.js";
+import { type Messages, useMessages } from "../messages/index.js";
 import { addressOf, go } from "../router.js";
 import { findStorage, readStored, writeStored } from "../settings.js";
 import { CodePanel } from "../try/code-panel.js";
 import { Composer } from "../try/composer.js";
-import { type Draft, EMPTY_DRAFT, maxCountOf, parseFurther, toQuery } from "../try/draft.js";
+import { type Draft, findUnsent, isSoundFurther, maxCountOf, toQuery } from "../try/draft.js";
 import { addToHistory, clearHistory, readHistory } from "../try/history.js";
 import { Results } from "../try/results.js";
-import { createRun, type Run, runRequest } from "../try/run.js";
 import { readPixels } from "../try/sizes.js";
+import type { Bench } from "../try/use-bench.js";
 import { type Estimate, useEstimate } from "../try/use-estimate.js";
 import { useData } from "../use-data.js";
 
 /** Makes images as a caller would. A key that the person enters pays, or the caller of the studio. */
-export function TryView({ session, query }: { readonly session: Session; readonly query: URLSearchParams }) {
+export function TryView({
+  session,
+  query,
+  bench,
+}: {
+  readonly session: Session;
+  readonly query: URLSearchParams;
+  readonly bench: Bench;
+}) {
   const messages = useMessages();
   const [key, setKey] = useState(() => readStored("key", findStorage("sessionStorage")) ?? undefined);
   const useKey = (entered: string | undefined): void => {
@@ -32,7 +44,7 @@ export function TryView({ session, query }: { readonly session: Session; readonl
         {pays && <Payer session={session} apiKey={key} onKey={useKey} />}
       </div>
       {pays ? (
-        <Workbench session={session} apiKey={key} onKey={useKey} named={query.get("model")} />
+        <Workbench session={session} apiKey={key} onKey={useKey} named={query.get("model")} bench={bench} />
       ) : (
         <Disabled onKey={useKey} />
       )}
@@ -50,6 +62,7 @@ interface KeyProps {
 function Payer({ session, apiKey, onKey }: KeyProps) {
   const { try: text } = useMessages();
   const [isAsking, setAsking] = useState(false);
+  const line = useNextFocus<HTMLParagraphElement>();
   if (isAsking) {
     return (
       <KeyForm
@@ -57,11 +70,12 @@ function Payer({ session, apiKey, onKey }: KeyProps) {
           setAsking(false);
           onKey(key);
         }}
+        onCancel={() => setAsking(false)}
       />
     );
   }
   return (
-    <p class="soft small">
+    <p ref={line} class="soft small">
       {apiKey !== undefined ? text.paysKey : text.paysCaller(session.tryCaller ?? "")}{" "}
       {apiKey !== undefined ? (
         <button type="button" class="button plain" onClick={() => onKey(undefined)}>
@@ -93,12 +107,25 @@ function Disabled({ onKey }: Pick<KeyProps, "onKey">) {
   );
 }
 
-function KeyForm({ onKey }: { readonly onKey: (key: string) => void }) {
-  const { try: text } = useMessages();
+function KeyForm({
+  onKey,
+  onCancel,
+}: {
+  readonly onKey: (key: string) => void;
+  /** If there is one, the form was opened by a button, and takes its focus. */
+  readonly onCancel?: () => void;
+}) {
+  const { try: text, cancel } = useMessages();
   const [entered, setEntered] = useState("");
+  const form = useNextFocus<HTMLFormElement>();
+  const isAsked = onCancel !== undefined;
+  useEffect(() => {
+    if (isAsked) form.current?.querySelector("input")?.focus();
+  }, [isAsked, form]);
   return (
     <form
-      class="actions"
+      ref={form}
+      class="actions key-form"
       onSubmit={(event) => {
         event.preventDefault();
         if (entered.trim() !== "") onKey(entered.trim());
@@ -113,11 +140,16 @@ function KeyForm({ onKey }: { readonly onKey: (key: string) => void }) {
       <button type="submit" class="button primary key-button">
         {text.useKey}
       </button>
+      {onCancel !== undefined && (
+        <button type="button" class="button key-button" onClick={onCancel}>
+          {cancel}
+        </button>
+      )}
     </form>
   );
 }
 
-function Workbench({ session, apiKey, onKey, named }: KeyProps & Pick<BenchProps, "named">) {
+function Workbench({ session, apiKey, onKey, named, bench }: KeyProps & Pick<BenchProps, "named" | "bench">) {
   const { data, error, reload } = useData(`models ${apiKey}`, async () => {
     const { data: models } = await call<{ data: readonly ModelEntry[] }>("models", { key: apiKey });
     return models.filter(({ capabilities }) => capabilities.operations.length > 0);
@@ -133,7 +165,7 @@ function Workbench({ session, apiKey, onKey, named }: KeyProps & Pick<BenchProps
   return data === undefined ? (
     <Loading />
   ) : (
-    <Bench session={session} apiKey={apiKey} models={data} named={named} />
+    <Composing session={session} apiKey={apiKey} models={data} named={named} bench={bench} />
   );
 }
 
@@ -141,28 +173,36 @@ interface BenchProps extends Pick<KeyProps, "session" | "apiKey"> {
   readonly models: readonly ModelEntry[];
   /** The model of the address. */
   readonly named: string | null;
+  readonly bench: Bench;
 }
 
 /** The address of an image in an estimate, which loads no image. */
 const NO_IMAGE = "https://example.com/reference.png";
 
-function Bench({ session, apiKey, models, named }: BenchProps) {
+function Composing({ session, apiKey, models, named, bench }: BenchProps) {
   const { try: text } = useMessages();
-  const [draft, setDraft] = useState<Draft>({ ...EMPTY_DRAFT, model: models[0]?.id ?? "" });
   const [history, setHistory] = useState(readHistory);
-  const { groups, isRunning, start, stop } = useRuns(apiKey);
-  const change = useCallback((part: Partial<Draft>) => {
-    setDraft((old) => ({ ...old, ...part }));
+  const results = useRef<HTMLElement>(null);
+  const { groups, isRunning, start, stop } = bench;
+  const draft = withKnownModels(bench.draft, models);
+  const newest = groups[0]?.[0]?.id;
+  const shown = useRef(newest);
+  useEffect(() => {
+    if (newest !== shown.current) showIfHidden(results.current);
+    shown.current = newest;
+  }, [newest]);
+  const change = (part: Partial<Draft>): void => {
+    bench.change(part);
     if (part.model !== undefined) go(addressOf("try", { model: part.model }), { replace: true });
-  }, []);
+  };
   useEffect(() => {
     const found = models.find(({ id }) => id === named)?.id;
-    if (found === undefined) return;
-    setDraft((old) => ({ ...old, model: found, compared: old.compared === found ? "" : old.compared }));
+    if (found !== undefined)
+      bench.change({ model: found, ...(found === draft.compared && { compared: "" }) });
   }, [named, models]);
   const chosen = [draft.model, draft.compared].flatMap((id) => models.filter((model) => model.id === id));
   const [first, second] = chosen;
-  const isSound = parseFurther(draft.further) !== undefined;
+  const isSound = isSoundFurther(draft.further);
   const ask = (model: ModelEntry | undefined): EstimateQuery | undefined =>
     model === undefined || !isSound ? undefined : toAsked(draft, model);
   const estimates = [useEstimate(ask(first), apiKey), useEstimate(ask(second), apiKey)];
@@ -178,9 +218,12 @@ function Bench({ session, apiKey, models, named }: BenchProps) {
     start(
       chosen.map((model, index) => {
         const query = toQuery(clampCount(draft, model), model, ({ dataUrl }) => dataUrl);
-        const asked = Math.min(draft.count, maxCountOf(model));
+        // The further fields may have another number.
+        const { n } = query.fields;
+        const asked = typeof n === "number" ? Math.min(Math.max(1, n), maxCountOf(model)) : 1;
         return { model, query, asked, pixels: findPixels(query, estimates[index]) };
       }),
+      apiKey,
     );
   };
   const baseUrl = `${location.origin}${session.gatewayPath}/v1`;
@@ -188,10 +231,7 @@ function Bench({ session, apiKey, models, named }: BenchProps) {
     <div class="try">
       <form
         class="composer"
-        onSubmit={(event) => {
-          event.preventDefault();
-          submit();
-        }}
+        onSubmit={(event) => event.preventDefault()}
         onKeyDown={(event) => {
           if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit();
         }}
@@ -205,26 +245,31 @@ function Bench({ session, apiKey, models, named }: BenchProps) {
                 session={session}
                 name={chosen.length > 1 ? model.id : undefined}
                 estimate={estimates[index] ?? {}}
+                notes={
+                  model === second && first !== undefined ? writeDifferences(draft, first, second, text) : []
+                }
+                isAsked={isSound}
               />
             ))}
           </div>
-          {/* The keys keep them two elements: if Stop became the submit button during its click, it would send a request. */}
-          {isRunning ? (
-            <button key="stop" type="button" class="button" onClick={stop}>
-              {text.stop}
-            </button>
-          ) : (
-            <button key="make" type="submit" class="button primary" disabled={!canStart}>
-              {text.make}
-            </button>
-          )}
+          {/* One button, so that it keeps the focus. The second click of two would stop what the first has begun. */}
+          <ActionButton
+            class={isRunning ? "button" : "button primary"}
+            isOff={!isRunning && !canStart}
+            onPress={({ detail }) => {
+              if (detail > 1) return;
+              if (isRunning) stop();
+              else submit();
+            }}
+          >
+            {isRunning ? text.stop : text.make}
+          </ActionButton>
         </div>
         {first !== undefined && isSound && (
           <CodePanel query={toQuery(clampCount(draft, first), first, () => NO_IMAGE)} baseUrl={baseUrl} />
         )}
         {history.length > 0 && (
-          <details>
-            <summary>{text.history}</summary>
+          <History>
             <ol class="history">
               {history.map((past, index) => (
                 <li key={index}>
@@ -253,13 +298,44 @@ function Bench({ session, apiKey, models, named }: BenchProps) {
             >
               {text.clearHistory}
             </button>
-          </details>
+          </History>
         )}
       </form>
-      <section class="results" aria-label={text.results}>
+      <section ref={results} class="results" aria-label={text.results}>
         <Results groups={groups} />
       </section>
     </div>
+  );
+}
+
+/** The draft, of which the models may be those of another key. */
+function withKnownModels(draft: Draft, models: readonly ModelEntry[]): Draft {
+  const isKnown = (name: string): boolean => models.some(({ id }) => id === name);
+  const model = isKnown(draft.model) ? draft.model : (models[0]?.id ?? "");
+  return {
+    ...draft,
+    model,
+    compared: isKnown(draft.compared) && draft.compared !== model ? draft.compared : "",
+  };
+}
+
+/** The newest run is at the top of the results: below the fields in a narrow window, or above the window after scrolling. */
+function showIfHidden(element: HTMLElement | null): void {
+  const { top = 0 } = element?.getBoundingClientRect() ?? {};
+  if (top < 0 || top > innerHeight / 2) element?.scrollIntoView({ block: "start" });
+}
+
+/** The prompts of this browser. They go away when they are cleared. */
+function History({ children }: { readonly children: ComponentChildren }) {
+  const { try: text } = useMessages();
+  const details = useNextFocus<HTMLDetailsElement>((leaving) =>
+    leaving.closest("form")?.querySelector("textarea"),
+  );
+  return (
+    <details ref={details}>
+      <summary>{text.history}</summary>
+      {children}
+    </details>
   );
 }
 
@@ -269,7 +345,7 @@ function clampCount(draft: Draft, model: ModelEntry): Draft {
 
 /** The pixels that an image will have: those that the provider gets, or those of the request. */
 function findPixels({ fields }: EstimateQuery, estimated: Estimate | undefined): string | undefined {
-  const sizes = [estimated?.estimate?.size, fields["size"]];
+  const sizes = [estimated?.isOld === true ? undefined : estimated?.estimate?.size, fields["size"]];
   return sizes.find((size): size is string => typeof size === "string" && readPixels(size) !== undefined);
 }
 
@@ -279,17 +355,41 @@ function toAsked(draft: Draft, model: ModelEntry): EstimateQuery {
   return toQuery({ ...clampCount(draft, model), prompt }, model, () => NO_IMAGE);
 }
 
+/** In what the request to the second model differs from what the fields show, which are those of the first. */
+function writeDifferences(
+  draft: Draft,
+  first: ModelEntry,
+  second: ModelEntry,
+  text: Messages["try"],
+): readonly string[] {
+  const hidden = findUnsent(draft, first);
+  const names = findUnsent(draft, second)
+    .filter((name) => !hidden.includes(name))
+    .map((name) => text[name]);
+  const max = maxCountOf(second);
+  const isFewer = Math.min(draft.count, maxCountOf(first)) > max;
+  return [
+    ...(names.length > 0 ? [text.notSent(names.join(", "))] : []),
+    ...(isFewer ? [text.fewerImages(max)] : []),
+  ];
+}
+
 function PriceOf({
   session,
   name,
-  estimate: { estimate, error },
+  notes,
+  estimate: { estimate, error, isOld = false },
+  isAsked,
 }: {
   readonly session: Session;
   readonly name: string | undefined;
   readonly estimate: Estimate;
+  readonly notes: readonly string[];
+  /** False while the fields cannot be sent. */
+  readonly isAsked: boolean;
 }) {
   const { try: text } = useMessages();
-  const label = name !== undefined && <span class="small soft">{name} </span>;
+  const label = name !== undefined && <span class="small soft of-model">{name} </span>;
   if (!session.hasPrices) return <p class="small soft">{text.priceFree}</p>;
   if (error !== undefined) {
     return (
@@ -299,64 +399,23 @@ function PriceOf({
       </p>
     );
   }
-  if (estimate?.charge === undefined || estimate.charge === null) return <p class="small soft">…</p>;
+  if (estimate?.charge === undefined || estimate.charge === null) {
+    return (
+      <p class="small soft">
+        {label}
+        {isAsked ? "…" : text.priceUnknown}
+      </p>
+    );
+  }
   return (
-    <>
+    <div aria-busy={isOld}>
       <p>
         {label}
-        <span class="soft small">{text.atMost}</span> <strong>{estimate.charge.amount}</strong>
+        <span class="soft small">{text.atMost}</span> <strong>{formatAmount(estimate.charge.amount)}</strong>
       </p>
       {estimate.size !== undefined && <p class="small soft">{text.replacedSize(estimate.size)}</p>}
+      {notes.length > 0 && <p class="small soft">{notes.join(" ")}</p>}
       {estimate.ignored.length > 0 && <p class="small soft">{text.ignored(estimate.ignored.join(", "))}</p>}
-    </>
+    </div>
   );
-}
-
-interface Order {
-  readonly model: ModelEntry;
-  readonly query: EstimateQuery;
-  readonly asked: number;
-  readonly pixels: string | undefined;
-}
-
-const MAX_GROUPS = 10;
-
-/** The runs of this page. Old ones are forgotten, with their images. */
-function useRuns(key: string | undefined) {
-  const [groups, setGroups] = useState<readonly (readonly Run[])[]>([]);
-  const abort = useRef<AbortController | undefined>(undefined);
-  const closed = useRef(new AbortController());
-  const latest = useRef(groups);
-  latest.current = groups;
-  useEffect(
-    () => () => {
-      abort.current?.abort();
-      closed.current.abort();
-      forget(latest.current);
-    },
-    [],
-  );
-  const isRunning = useMemo(() => groups.flat().some(({ duration }) => duration === undefined), [groups]);
-  const start = (orders: readonly Order[]): void => {
-    const controller = new AbortController();
-    abort.current = controller;
-    const runs = orders.map(({ query, asked, pixels }) => createRun(query, asked, pixels));
-    forget(latest.current.slice(MAX_GROUPS - 1));
-    setGroups((old) => [runs, ...old.slice(0, MAX_GROUPS - 1)]);
-    for (const [index, { model, query }] of orders.entries()) {
-      const run = runs[index];
-      if (run === undefined) continue;
-      const onChange = (change: Partial<Run>): void =>
-        setGroups((old) =>
-          old.map((group) => group.map((each) => (each.id === run.id ? { ...each, ...change } : each))),
-        );
-      const { signal } = controller;
-      void runRequest(run, query, { model, key, signal, closed: closed.current.signal, onChange });
-    }
-  };
-  return { groups, isRunning, start, stop: () => abort.current?.abort() };
-}
-
-function forget(groups: readonly (readonly Run[])[]): void {
-  for (const { images } of groups.flat()) for (const { url } of images) URL.revokeObjectURL(url);
 }

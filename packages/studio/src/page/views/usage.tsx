@@ -1,7 +1,9 @@
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Session, UsageReport } from "../../wire.js";
 import { call } from "../api.js";
 import { Code, Failure, Loading, StaleNote } from "../components/feedback.js";
+import { useNextFocus } from "../components/focus.js";
+import { formatClock } from "../format.js";
 import { useMessages } from "../messages/index.js";
 import { addressOf, followLink } from "../router.js";
 import { writeSpan } from "../usage/bucket-text.js";
@@ -30,11 +32,16 @@ export function UsageView({
   const text = messages.usage;
   const selection = readSelection(query);
   const [now, setNow] = useState(Date.now);
+  useReturn(now, setNow);
   const period = toPeriod(selection.period, now, selection.dates);
   const chartSearch = toChartSearch(selection, period);
-  const chart = useData(`${chartSearch} ${now}`, () => call<UsageReport>(`usage?${chartSearch}`));
+  const chart = useData(`${chartSearch} ${now}`, (signal) =>
+    call<UsageReport>(`usage?${chartSearch}`, { signal }),
+  );
   const linesSearch = toLinesSearch(selection, period);
-  const lines = useData(`${linesSearch} ${now}`, () => call<UsageReport>(`usage?${linesSearch}`));
+  const lines = useData(`${linesSearch} ${now}`, (signal) =>
+    call<UsageReport>(`usage?${linesSearch}`, { signal }),
+  );
   // The figures and the chart stay until those of another selection have come, so that the page does not jump.
   const latest = useRef<UsageReport | undefined>(undefined);
   if (chart.data !== undefined) latest.current = chart.data;
@@ -46,7 +53,10 @@ export function UsageView({
   return (
     <>
       <div class="view-head">
-        <h1>{messages.views.usage}</h1>
+        <div class="title">
+          <h1>{messages.views.usage}</h1>
+          <p class="small soft">{text.asOf(formatClock(now, messages.language))}</p>
+        </div>
         <FindForm onFind={(request) => goTo({ ...selection, request })} />
         <PeriodPicker selection={selection} period={period} />
         <button type="button" class="button" onClick={() => setNow(Date.now())}>
@@ -64,7 +74,11 @@ export function UsageView({
             </div>
           ) : (
             <>
-              {shown === undefined && chart.error === undefined && <Loading />}
+              {shown === undefined && chart.error === undefined && (
+                <div class="chart-place">
+                  <Loading />
+                </div>
+              )}
               {chart.data !== undefined && <StaleNote error={chart.error} />}
               <Chips selection={selection} />
               {chart.data === undefined && chart.error !== undefined ? (
@@ -74,11 +88,13 @@ export function UsageView({
                 <Empty session={session} />
               ) : (
                 <>
-                  {sums !== undefined && <Figures {...sums} />}
-                  {shown !== undefined && <Chart report={shown} selection={selection} />}
+                  <div aria-busy={shown !== undefined && chart.data === undefined}>
+                    {sums !== undefined && <Figures {...sums} />}
+                    {shown !== undefined && <Chart report={shown} selection={selection} />}
+                  </div>
                   <LinesTable selection={selection} lines={lines} />
                   <RequestsTable
-                    key={now}
+                    round={now}
                     selection={selection}
                     search={toRecordSearch(selection, period)}
                     count={sums?.now.requests}
@@ -98,6 +114,20 @@ export function UsageView({
       </div>
     </>
   );
+}
+
+/** After this time, what is shown is read again when the person comes back to the page. */
+const OLD_MS = 5 * 60_000;
+
+/** Reads everything again when the page is shown again after some time, such as on the next morning. */
+function useReturn(readAt: number, onRead: (now: number) => void): void {
+  useEffect(() => {
+    const check = (): void => {
+      if (!document.hidden && Date.now() - readAt > OLD_MS) onRead(Date.now());
+    };
+    document.addEventListener("visibilitychange", check);
+    return () => document.removeEventListener("visibilitychange", check);
+  }, [readAt, onRead]);
 }
 
 /** The whole period over time, and the one before. */
@@ -169,19 +199,32 @@ function Chips({ selection }: { readonly selection: Selection }) {
   return (
     <ul class="chips" aria-label={text.filters}>
       {chips.map(({ name, value, rest }) => (
-        <li key={name}>
-          <button
-            type="button"
-            class="button"
-            aria-label={text.removeFilter(name, value)}
-            onClick={() => goTo(rest)}
-          >
-            <span class="soft">{name}</span> <bdi class="chip-value">{value}</bdi>{" "}
-            <span aria-hidden="true">×</span>
-          </button>
-        </li>
+        <Chip key={name} name={name} value={value} onRemove={() => goTo(rest)} />
       ))}
     </ul>
+  );
+}
+
+function Chip({
+  name,
+  value,
+  onRemove,
+}: {
+  readonly name: string;
+  readonly value: string;
+  readonly onRemove: () => void;
+}) {
+  const { usage: text } = useMessages();
+  const item = useNextFocus<HTMLLIElement>((leaving) =>
+    (leaving.nextElementSibling ?? leaving.previousElementSibling)?.querySelector("button"),
+  );
+  return (
+    <li ref={item}>
+      <button type="button" class="button" aria-label={text.removeFilter(name, value)} onClick={onRemove}>
+        <span class="soft">{name}</span> <bdi class="chip-value">{value}</bdi>{" "}
+        <span aria-hidden="true">×</span>
+      </button>
+    </li>
   );
 }
 
