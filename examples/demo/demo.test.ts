@@ -16,7 +16,7 @@ beforeAll(() => {
     encoding: "utf8",
   });
   shown = run.stdout;
-}, 60_000);
+});
 afterAll(() => rmSync(folder, { recursive: true }));
 
 it("ends with status 0 and an empty stderr", () => {

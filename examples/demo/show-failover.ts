@@ -1,4 +1,4 @@
-import type { ChannelStatus } from "@calotype/core";
+import type { ChannelStatus } from "@calotype/core/operator";
 import { formatTable } from "./format-table.ts";
 import { KEYS } from "./options.ts";
 import { openClient, type Stage } from "./stage.ts";

@@ -4,8 +4,9 @@ import { createWriteStream } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { GatewayStatus, SettledRecord, UsageRecord } from "@calotype/core";
+import type { SettledRecord, UsageRecord } from "@calotype/core";
 import type { Balance, UsageTotal } from "@calotype/core/billing";
+import type { GatewayStatus } from "@calotype/core/operator";
 
 const APP = fileURLToPath(new URL("../express-app/server.ts", import.meta.url));
 const OPERATOR_KEY = "sk-operator";

@@ -214,4 +214,4 @@ it("a task of a process that is killed while it waits is completed by another on
     { state: "settled", images: 1, charge: "0.05", usage: { cost_usd: "0.03" } },
   ]);
   expect(await ledger.balance("tester")).toEqual({ settled: "0.05", held: "0" });
-}, 60_000);
+});

@@ -1,18 +1,20 @@
 // A family of one's own for a provider that works with tasks: FLUX.2 of Black Forest Labs. `POST /v1/{model}` responds with
 // the id of a task, the URL to ask for its state, and its cost. The result is in the last response, with a link that is
 // valid for ten minutes. Sources: docs.bfl.ai (integration, errors), November 2026.
-import type { ImageRequest, JsonObject, ReferenceImage } from "@calotype/core";
 import {
   countUpstreamCalls,
   type FailedResponse,
   type Family,
   failureKindOfStatus,
   findNearestSize,
+  type ImageRequest,
   type ImageResult,
   invalidRequest,
   isReferenceImage,
+  type JsonObject,
   type NormalizeContext,
   parsePixels,
+  type ReferenceImage,
   readCost,
   readText,
   type SizeLimits,

@@ -10,7 +10,7 @@ let client: OpenAI;
 beforeAll(async () => {
   app = await startExample(fileURLToPath(new URL("server.ts", import.meta.url)));
   client = new OpenAI({ baseURL: app.baseUrl, apiKey: app.apiKey, maxRetries: 0 });
-}, 20_000);
+});
 afterAll(() => app.stop());
 
 it("says that its images are emulated, on stderr", () => {

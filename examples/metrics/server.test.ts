@@ -8,7 +8,7 @@ const MODEL = "seedream-4-5-251128";
 let app: RunningExample;
 beforeAll(async () => {
   app = await startExample(fileURLToPath(new URL("server.ts", import.meta.url)));
-}, 20_000);
+});
 afterAll(() => app.stop());
 
 const readMetrics = (): Promise<Response> => fetch(new URL("/metrics", app.baseUrl));

@@ -1,14 +1,15 @@
 // A family of one's own: Stable Diffusion web UI, a server for one's own machines. Its API (`--api`) makes images at
 // `/sdapi/v1/txt2img` and changes them at `/sdapi/v1/img2img`; both respond with `{ "images": [base64] }`.
-import type { ImageRequest, JsonObject } from "@calotype/core";
 import {
   type FailedResponse,
   type Family,
   failureKindOfStatus,
   findNearestSize,
+  type ImageRequest,
   type ImageResult,
   invalidRequest,
   isReferenceImage,
+  type JsonObject,
   type NormalizeContext,
   parsePixels,
   readText,

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 let app: RunningExample;
 beforeAll(async () => {
   app = await startExample(fileURLToPath(new URL("serve.ts", import.meta.url)));
-}, 20_000);
+});
 afterAll(() => app.stop());
 
 it("makes an image for the official client and prints its usage record", async () => {

@@ -3,3 +3,4 @@ import { emulateProviders } from "./emulate-providers.ts";
 
 Object.assign(process.env, await emulateProviders());
 await import("./server.ts");
+console.log(`The studio: http://localhost:${process.env.PORT || 8787}/studio`);

@@ -9,20 +9,19 @@ export async function emulateProviders(): Promise<Record<string, string>> {
   const { baseUrls } = emulator;
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void emulator.close());
   const providers = {
-    ARK: baseUrls.ark,
-    DASHSCOPE: baseUrls.dashscope,
-    OPENAI: baseUrls.openai,
-    GEMINI: baseUrls.gemini,
+    ARK: baseUrls.ark, // seedream
+    DASHSCOPE: baseUrls.dashscope, // qwenImage
   };
   const variables: Record<string, string> = {};
-  if (!process.env.CALOTYPE_API_KEY) variables.CALOTYPE_API_KEY = "sk-local";
   for (const [name, url] of Object.entries(providers)) {
     if (process.env[`${name}_API_KEY`]) continue;
     variables[`${name}_API_KEY`] = "emulated";
     variables[`${name}_BASE_URL`] = url;
+    console.error(`${name}_API_KEY is not set: this provider is emulated.`);
   }
-  console.error(
-    "Providers without a key in .env are emulated. Without CALOTYPE_API_KEY, the API key is sk-local.",
-  );
+  if (!process.env.CALOTYPE_API_KEY) {
+    variables.CALOTYPE_API_KEY = "sk-local";
+    console.error("CALOTYPE_API_KEY is not set: the API key for your clients is sk-local.");
+  }
   return variables;
 }

@@ -1,8 +1,10 @@
 import { gateway } from "./gateway.ts";
 import { closeStores } from "./stores.ts";
+import { studio } from "./studio.ts";
 
 const server = Bun.serve({
   port: Number(process.env.PORT || 8787),
+  routes: { "/studio": serveStudio, "/studio/*": serveStudio },
   fetch: (request) => gateway.fetch(request),
   // By default, Bun ends a connection after 10 silent seconds, before an image is made.
   idleTimeout: 0,
@@ -11,6 +13,10 @@ console.log(`Listening on http://localhost:${server.port}/v1`);
 
 gateway.start();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void close());
+
+function serveStudio(request: Request, from: Bun.Server<unknown>): Promise<Response> {
+  return studio.fetch(request, { clientAddress: () => from.requestIP(request)?.address });
+}
 
 /** Finishes and charges the requests in progress, then ends the process. */
 async function close(): Promise<void> {

@@ -2,12 +2,20 @@ import { createGateway } from "@calotype/core";
 import { qwenImage } from "./providers/qwen-image.ts";
 import { seedream } from "./providers/seedream.ts";
 import { stores } from "./stores.ts";
+import { requireVariables } from "./variables.ts";
+
+requireVariables(
+  [
+    // The key that your clients send.
+    "CALOTYPE_API_KEY",
+    ...seedream.variables,
+    ...qwenImage.variables,
+  ],
+  "If you have no account at a provider, remove its lines from gateway.ts. `npm run dev` needs no keys.",
+);
 
 /** The gateway. Every option: https://www.npmjs.com/package/@calotype/core */
 export const gateway = createGateway({
-  families: [
-    // Seedream and Qwen-Image are built in.
-  ],
   models: {
     ...seedream.models,
     ...qwenImage.models,

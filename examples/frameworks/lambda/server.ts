@@ -1,32 +1,16 @@
-import { pipeline } from "node:stream/promises";
-import type { LambdaFunctionURLEvent } from "aws-lambda";
+// Serves the app on this machine. Lambda runs lambda.ts.
+import { closeOnSignals } from "@calotype/node";
+import { serve } from "@hono/node-server";
+import { getConnInfo } from "@hono/node-server/conninfo";
+import { app } from "./app.ts";
 import { gateway } from "./gateway.ts";
+import { closeStores } from "./stores.ts";
+import { studio } from "./studio.ts";
 
-/** For a function URL whose invoke mode is RESPONSE_STREAM. */
-export const handler = awslambda.streamifyResponse<LambdaFunctionURLEvent>(async (event, output) => {
-  const work: Promise<unknown>[] = [];
-  const response = await gateway.fetch(toRequest(event), { waitUntil: (task) => work.push(task) });
-  const body = awslambda.HttpResponseStream.from(output, {
-    statusCode: response.status,
-    headers: Object.fromEntries(response.headers),
-  });
-  await pipeline(response.body ?? [], body);
-  // Lambda stops the process when this function returns.
-  await Promise.allSettled(work);
-});
+app.all("/studio/*", (c) => studio.fetch(c.req.raw, { clientAddress: () => getConnInfo(c).remote.address }));
 
-function toRequest({
-  rawPath,
-  rawQueryString,
-  requestContext,
-  headers,
-  ...event
-}: LambdaFunctionURLEvent): Request {
-  // Lambda sends forms and other bytes in base64.
-  const body = event.body && Buffer.from(event.body, event.isBase64Encoded ? "base64" : "utf8");
-  return new Request(`https://${requestContext.domainName}${rawPath}?${rawQueryString}`, {
-    method: requestContext.http.method,
-    headers: headers as Record<string, string>,
-    body: body || null,
-  });
-}
+const port = Number(process.env.PORT || 8787);
+const server = serve({ fetch: app.fetch, port }, () =>
+  console.log(`Listening on http://localhost:${port}/v1`),
+);
+closeOnSignals(server, gateway, { onClosed: closeStores });

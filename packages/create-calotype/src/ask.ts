@@ -1,5 +1,13 @@
 import { CANCEL_SYMBOL, cancel, multiselect, select, text } from "@clack/prompts";
-import { type AppChoices, FRAMEWORKS, namesOf, PROVIDERS, STORES, storesOf } from "./choices.js";
+import {
+  type AppChoices,
+  FRAMEWORKS,
+  namesOf,
+  PROVIDERS,
+  type ProviderName,
+  STORES,
+  storesOf,
+} from "./choices.js";
 import type { Arguments } from "./read-arguments.js";
 import { checkFolder, FolderError } from "./write-app.js";
 
@@ -9,6 +17,7 @@ export interface AppRequest extends AppChoices {
 }
 
 const DEFAULT_FOLDER = "calotype-app";
+const DEFAULT_PROVIDERS: readonly ProviderName[] = ["seedream", "qwen-image"];
 
 /** Completes the arguments without a question. */
 export function completeWithDefaults({ folder, framework, providers, store }: Arguments): AppRequest {
@@ -16,7 +25,7 @@ export function completeWithDefaults({ folder, framework, providers, store }: Ar
   return {
     folder: folder ?? DEFAULT_FOLDER,
     framework: chosen,
-    providers: providers ?? ["seedream", "qwen-image"],
+    providers: providers ?? DEFAULT_PROVIDERS,
     store: store ?? defaultStore(chosen),
   };
 }
@@ -39,19 +48,11 @@ export async function askForRest(given: Arguments): Promise<AppRequest | undefin
         await multiselect({
           message: "Providers",
           options: namesOf(PROVIDERS).map((value) => ({ value, label: PROVIDERS[value].title })),
-          initialValues: ["seedream" as const],
+          initialValues: [...DEFAULT_PROVIDERS],
           required: true,
         }),
       );
-    const store =
-      given.store ??
-      answered(
-        await select({
-          message: "Where charges, budgets and limits are stored",
-          options: storesOf(framework).map((value) => ({ value, label: STORES[value].title })),
-          initialValue: defaultStore(framework),
-        }),
-      );
+    const store = given.store ?? (await askForStore(framework));
     return { folder, framework, providers, store };
   } catch (error) {
     if (!(error instanceof Canceled)) throw error;
@@ -71,6 +72,17 @@ class Canceled extends Error {}
 function answered<T>(answer: T | typeof CANCEL_SYMBOL): T {
   if (answer === CANCEL_SYMBOL) throw new Canceled();
   return answer;
+}
+
+async function askForStore(framework: AppChoices["framework"]): Promise<AppChoices["store"]> {
+  const stores = storesOf(framework);
+  if (stores.length === 1) return defaultStore(framework);
+  const store = await select({
+    message: "Where charges, budgets and limits are stored",
+    options: stores.map((value) => ({ value, label: STORES[value].title })),
+    initialValue: defaultStore(framework),
+  });
+  return answered(store);
 }
 
 async function askForFolder(): Promise<string> {

@@ -16,6 +16,13 @@ export interface FrameworkChoice {
   readonly withoutFiles?: readonly string[];
 }
 
+/** A store that an app can have. */
+export interface StoreChoice {
+  readonly title: string;
+  /** The servers that must run before the app starts, also for `npm run dev`. */
+  readonly servers?: string;
+}
+
 /** The frameworks, by the name of their folder in `templates/frameworks`. */
 export const FRAMEWORKS = {
   express: { title: "Express" },
@@ -24,7 +31,7 @@ export const FRAMEWORKS = {
   next: { title: "Next.js" },
   hono: { title: "Hono on Node" },
   koa: { title: "Koa" },
-  node: { title: "node:http" },
+  node: { title: "No framework: node:http" },
   bun: { title: "Bun" },
   workers: {
     title: "Hono on Cloudflare Workers",
@@ -52,9 +59,12 @@ export const PROVIDERS = {
 export const STORES = {
   memory: { title: "Memory: nothing survives the process" },
   sqlite: { title: "SQLite: a file, for one machine" },
-  postgres: { title: "PostgreSQL: for any number of machines" },
-  "postgres-redis": { title: "PostgreSQL and Redis: machines also share limits" },
-} as const;
+  postgres: { title: "PostgreSQL: for any number of machines", servers: "PostgreSQL" },
+  "postgres-redis": {
+    title: "PostgreSQL and Redis: machines also share limits",
+    servers: "PostgreSQL and Redis",
+  },
+} as const satisfies Record<string, StoreChoice>;
 
 export type FrameworkName = keyof typeof FRAMEWORKS;
 export type ProviderName = keyof typeof PROVIDERS;

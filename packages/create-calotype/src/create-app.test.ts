@@ -42,6 +42,7 @@ describe("without a terminal", () => {
 
     expect(code).toBe(0);
     expect(output).toContain("npm install\n  npm run dev");
+    expect(output).toContain("Chosen: --framework express --providers seedream,qwen-image --store sqlite\n");
     expect(JSON.parse(read("My Shop!/package.json"))).toMatchObject({
       name: "my-shop",
       dependencies: { "@calotype/express": "^1.2.3", "@calotype/sqlite": "^1.2.3" },
@@ -122,6 +123,12 @@ it("shows every choice in its help, and its version", async () => {
   expect(output).toMatch(/--framework NAME +express, .*lambda/);
   expect(output).toMatch(/--store NAME +memory, sqlite, postgres, postgres-redis/);
   expect((await run(["--version"])).output).toBe("1.2.3\n");
+});
+
+it("names the servers that the store needs", async () => {
+  expect((await run([folder, "--store", "postgres-redis"])).output).toContain(
+    "Before npm run dev, start PostgreSQL and Redis",
+  );
 });
 
 it("names the package manager that runs it, and a Node that is too old", async () => {

@@ -1,6 +1,6 @@
 import type { AppRequest } from "./ask.js";
 import { askForRest, completeWithDefaults } from "./ask.js";
-import { findStoreProblem } from "./choices.js";
+import { findStoreProblem, STORES, type StoreChoice } from "./choices.js";
 import { planApp } from "./plan-app.js";
 import { ArgumentsError, HELP, readArguments } from "./read-arguments.js";
 import { checkFolder, FolderError, toAppName, writeApp } from "./write-app.js";
@@ -22,7 +22,10 @@ export interface CommandHost {
 /** The versions of Node that run the apps. */
 const NODE_NEEDED = [22, 19] as const;
 
-/** Runs the command and returns its exit code: 1 after an error, or if the user cancels. */
+/** What shells report for a program that Ctrl+C ended. */
+const EXIT_CODE_OF_CTRL_C = 130;
+
+/** Runs the command and returns its exit code: 1 after an error, 130 if the user cancels. */
 export async function createApp(argv: readonly string[], host: CommandHost): Promise<number> {
   try {
     const given = readArguments(argv);
@@ -34,12 +37,13 @@ export async function createApp(argv: readonly string[], host: CommandHost): Pro
     if (given.folder !== undefined) checkFolder(given.folder);
     const asks = host.canAsk && !given.yes;
     const request = asks ? await askForRest(given) : completeWithDefaults(given);
-    if (request === undefined) return 1;
+    if (request === undefined) return EXIT_CODE_OF_CTRL_C;
     const problem = findStoreProblem(request.framework, request.store);
     if (problem !== undefined) throw new ArgumentsError(problem);
     const { folder, ...choices } = request;
     const names = { name: toAppName(folder), range: `^${host.version}` };
     writeApp(folder, planApp(choices, names));
+    if (!asks) host.write(describeChoices(request));
     host.write(describeNextSteps(request, host));
     return 0;
   } catch (error) {
@@ -49,7 +53,17 @@ export async function createApp(argv: readonly string[], host: CommandHost): Pro
   }
 }
 
-function describeNextSteps({ folder, framework }: AppRequest, host: CommandHost): string {
+/** The options of the app, so that defaults are no surprise. */
+function describeChoices({ framework, providers, store }: AppRequest): string {
+  return `Nothing was asked. Chosen: --framework ${framework} --providers ${providers.join(",")} --store ${store}\n\n`;
+}
+
+/** A word of a command line. */
+function quote(word: string): string {
+  return /\s/.test(word) ? JSON.stringify(word) : word;
+}
+
+function describeNextSteps({ folder, framework, store }: AppRequest, host: CommandHost): string {
   const { packageManager } = host;
   const warning = isTooOld(host.nodeVersion)
     ? `\nThe app needs Node ${NODE_NEEDED.join(".")} or newer; this is Node ${host.nodeVersion}.\n`
@@ -58,14 +72,19 @@ function describeNextSteps({ folder, framework }: AppRequest, host: CommandHost)
     framework === "bun" && packageManager !== "bun"
       ? "\nThe app runs on Bun, which must be installed.\n"
       : "";
-  const cd = folder === "." ? "" : `  cd ${/\s/.test(folder) ? JSON.stringify(folder) : folder}\n`;
+  const cd = folder === "." ? "" : `  cd ${quote(folder)}\n`;
+  const { servers }: StoreChoice = STORES[store];
+  const start =
+    servers === undefined
+      ? ""
+      : `\nBefore ${packageManager} run dev, start ${servers} and copy .env.example to .env: the README says how.\n`;
   return `The app is in ${folder}. Next:
 
 ${cd}  ${packageManager} install
   ${packageManager} run dev
 
 The README there has a first request. No account is needed: \`dev\` emulates providers without a key.
-${warning}${bun}`;
+${start}${warning}${bun}`;
 }
 
 function isTooOld(version: string): boolean {

@@ -12,6 +12,7 @@ const ALL = namesOf(PROVIDERS);
 const PLAIN: AppChoices = { framework: "express", providers: ["seedream"], store: "memory" };
 
 const read = (choices: AppChoices, path: string): string => planApp(choices, NAMES).get(path) ?? "";
+const readmeOf = (framework: AppChoices["framework"]): string => read({ ...PLAIN, framework }, "README.md");
 const manifestOf = (choices: AppChoices) => JSON.parse(read(choices, "package.json"));
 
 describe("an app", () => {
@@ -49,6 +50,8 @@ describe("an app", () => {
         expect(paths).toContain(join(path, "..", imported));
       expect(`${path}: ${text}`).not.toMatch(/workspace:|my-app/);
     }
+    for (const [, named = ""] of read(choices, "README.md").matchAll(/^\| `([^`]+)`/gm))
+      expect(paths.some((path) => path === named || path.startsWith(named))).toBe(true);
     const scripts: Record<string, string> = JSON.parse(files.get("package.json") ?? "").scripts;
     expect(Object.keys(scripts)).toEqual(expect.arrayContaining(["dev", "start", "test", "typecheck"]));
   });
@@ -63,9 +66,27 @@ describe("an app", () => {
     ]);
     expect(files.get("gateway.ts")).toContain("openai.channel,");
     expect(files.get("gateway.ts")).not.toMatch(/seedream\.|qwenImage|gemini/);
+    expect(files.get("emulate-providers.ts")).toContain("OPENAI");
+    expect(files.get("emulate-providers.ts")).not.toMatch(/ARK|DASHSCOPE|GEMINI/);
     expect(files.get(".env.example")).toMatch(/OPENAI_API_KEY=\n$/);
     expect(files.get(".env.example")).not.toMatch(/ARK|DASHSCOPE|GEMINI/);
     expect(files.get("README.md")).toContain('"model": "gpt-image-2"');
+  });
+
+  it("has a README that names no file and no store that it cannot have", () => {
+    expect(readmeOf("workers")).not.toMatch(/Dockerfile|@calotype\/(?:sqlite|postgres)/);
+    expect(readmeOf("lambda")).toContain("@calotype/postgres");
+    expect(readmeOf("lambda")).not.toContain("@calotype/sqlite");
+    expect(readmeOf("express")).toMatch(/4\. .*Dockerfile.*[^]*@calotype\/sqlite[^]*@calotype\/postgres/);
+  });
+
+  it("says first which servers must run, and how to start them", () => {
+    const readme = read({ ...PLAIN, store: "postgres-redis" }, "README.md");
+
+    expect(readme.indexOf("First start PostgreSQL and Redis")).toBeLessThan(readme.indexOf("npm run dev"));
+    expect(readme).toContain("First start PostgreSQL and Redis");
+    expect(readme).toContain("\n## Store\n");
+    expect(read({ ...PLAIN, store: "sqlite" }, "README.md")).not.toContain("First start");
   });
 
   it("has our packages in the given range, and the packages of its store", () => {
@@ -101,6 +122,13 @@ describe("an app", () => {
 
     // The tests of `npm run test:full` install these two.
     expect([...differing.keys()].toSorted()).toEqual(["esbuild", "wrangler"]);
+  });
+
+  it("has the option families only for those that are not built in", () => {
+    expect(read(PLAIN, "gateway.ts")).toContain("createGateway({\n  models: {");
+    expect(read({ ...PLAIN, providers: ["gemini"] }, "gateway.ts")).toContain(
+      "gemini.family,\n  ],\n  models: {",
+    );
   });
 
   it.each(namesOf(STORES))("names the variables of %s in .env.example", (store) => {

@@ -5,9 +5,13 @@ import {
   type AppChoices,
   FRAMEWORKS,
   type FrameworkChoice,
+  type FrameworkName,
   namesOf,
   PROVIDERS,
   type ProviderName,
+  STORES,
+  type StoreChoice,
+  storesOf,
 } from "./choices.js";
 
 /** The folder with the files of the apps, which is beside `src` and `dist`. */
@@ -34,8 +38,8 @@ interface Manifest {
 /**
  * Returns the files of an app as a map of path to text. The app is made of folders of `templates`: `app`, then that of each
  * provider, the store and the framework. A file of a later folder replaces the one of the same path. `add-to-package.json`
- * is merged into `package.json`, `add-to-env.example` and `add-to-readme.md` are appended, and `gateway.ts` loses the lines
- * of the providers that were not chosen.
+ * is merged into `package.json`, `add-to-env.example` and `add-to-readme.md` are appended, and `gateway.ts` and
+ * `emulate-providers.ts` lose the lines of the providers that were not chosen.
  */
 export function planApp({ framework, providers, store }: AppChoices, names: AppNames): Map<string, string> {
   const folders = [
@@ -56,11 +60,15 @@ export function planApp({ framework, providers, store }: AppChoices, names: AppN
   }
   const { withoutFiles = [] }: FrameworkChoice = FRAMEWORKS[framework];
   for (const path of withoutFiles) files.delete(path);
-  files.set("gateway.ts", keepProviders(files.get("gateway.ts") ?? "", providers));
+  for (const path of ["gateway.ts", "emulate-providers.ts"])
+    files.set(path, keepProviders(files.get(path) ?? "", providers));
   files.set(".env.example", variables);
   files.set(
     "README.md",
-    nameApp(readme, names.name).replaceAll(PROVIDERS.seedream.model, firstModel(providers)),
+    nameApp(
+      addServers(keepStores(keepFiles(readme, files), framework), STORES[store]),
+      names.name,
+    ).replaceAll(PROVIDERS.seedream.model, firstModel(providers)),
   );
   files.set("package.json", `${JSON.stringify(setRange(manifest, names.range), null, 2)}\n`);
   const wrangler = files.get("wrangler.jsonc");
@@ -110,14 +118,41 @@ function setRange(manifest: Manifest, range: string): Manifest {
   };
 }
 
-/** Leaves out the lines that name a provider that was not chosen. */
+/** Leaves out the lines that name a provider that was not chosen, and the option `families` if all families are built in. */
 function keepProviders(text: string, providers: readonly ProviderName[]): string {
   const others = namesOf(PROVIDERS).filter((name) => !providers.includes(name));
   const patterns = others.map((name) => new RegExp(String.raw`\b${PROVIDERS[name].identifier}\b`));
   return text
     .split("\n")
     .filter((line) => !patterns.some((pattern) => pattern.test(line)))
-    .join("\n");
+    .join("\n")
+    .replace(/^ *families: \[\n(?: *\/\/.*\n)* *\],\n/m, "");
+}
+
+/** Leaves out the lines of the table of files, and of lists, that name a file that the app does not have. */
+function keepFiles(readme: string, files: ReadonlyMap<string, string>): string {
+  const text = readme.replaceAll(/^\| `([\w.-]+\.ts)`.*\n/gm, (line, path: string) =>
+    files.has(path) ? line : "",
+  );
+  return files.has("Dockerfile") ? text : text.replaceAll(/^\d\. .*Dockerfile.*\n/gm, "");
+}
+
+/** Leaves out the lines of lists that name a store that does not work with the framework. */
+function keepStores(readme: string, framework: FrameworkName): string {
+  const stores: readonly string[] = storesOf(framework);
+  const text = readme.replaceAll(/^- .*`@calotype\/(sqlite|postgres)`.*\n/gm, (line, store: string) =>
+    stores.includes(store) ? line : "",
+  );
+  return text.replaceAll(/\n{3,}/g, "\n\n");
+}
+
+/** Says before the first commands which servers must run. */
+function addServers(readme: string, { servers }: StoreChoice): string {
+  if (servers === undefined) return readme;
+  return readme.replace(
+    "```sh\n",
+    `First start ${servers} and write \`.env\`: see [Store](#store). Then:\n\n$&`,
+  );
 }
 
 function nameApp(text: string, name: string): string {

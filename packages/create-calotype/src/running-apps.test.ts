@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "@calotype/conformance/support/run";
 import { isFull } from "@calotype/conformance/support/test-run";
@@ -22,8 +22,8 @@ const NODE_APPS: readonly FrameworkName[] = isFull()
 const folderOf = (name: string): string => join(GENERATED, `running-${name}`);
 afterAll(() => rmSync(folderOf(""), { recursive: true, force: true }));
 
-function generate(framework: FrameworkName): string {
-  const folder = generateApp(`running-${framework}`, {
+function generate(framework: FrameworkName, name = `running-${framework}`): string {
+  const folder = generateApp(name, {
     framework,
     providers: ["seedream", "qwen-image"],
     store: "memory",
@@ -61,16 +61,76 @@ describe.concurrent("an app makes an image and edits an upload", () => {
     expect(await runApp([process.execPath, host], folder)).toEqual(WORKING);
   });
 
+  it("lambda, with the events of a function URL", async () => {
+    const folder = generate("lambda", "running-lambda-events");
+    const host = join(folder, "host.ts");
+    writeFileSync(host, LAMBDA_HOST);
+    const app = await startApp([process.execPath, host], folder);
+    try {
+      // The studio is only in the server for this machine.
+      expect(await useApp(app)).toEqual({ ...WORKING, studio: [] });
+    } finally {
+      await app.stop();
+    }
+  });
+
   it.skipIf(bun.leftOut)("bun", async () => {
     expect(await runApp([bun.program, "dev.ts"], generate("bun"))).toEqual(WORKING);
   });
 });
 
+it("its script dev starts without .env, reads one, and ends with Ctrl+C", async () => {
+  const folder = generate("hono", "running-dev-script");
+  const { scripts } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  const command = scripts.dev.replace(/^node /, "").split(" ");
+  const start = () => startApp([process.execPath, ...command], folder, { CALOTYPE_API_KEY: undefined });
+
+  const without = await start();
+  expect(await without.stop("SIGINT")).toBe(0);
+  expect(without.output()).toContain("CALOTYPE_API_KEY is not set");
+  expect(without.output()).not.toContain("Assertion failed");
+
+  writeFileSync(join(folder, ".env"), "CALOTYPE_API_KEY=sk-of-the-file\n");
+  const withFile = await start();
+  const status = await fetch(`${withFile.baseUrl}/models`, {
+    headers: { authorization: "Bearer sk-of-the-file" },
+  }).then((response) => response.status);
+  await withFile.stop();
+  expect(status).toBe(200);
+});
+
+/** Calls the handler with the events of a function URL, as Lambda's runtime does. */
+const LAMBDA_HOST = `import { createServer } from "node:http";
+import { buffer } from "node:stream/consumers";
+import { emulateProviders } from "./emulate-providers.ts";
+
+Object.assign(process.env, await emulateProviders());
+globalThis.awslambda = {
+  streamifyResponse: (handle) => handle,
+  HttpResponseStream: { from: (res, { statusCode, headers }) => res.writeHead(statusCode, headers) },
+};
+const { handler } = await import("./lambda.ts");
+const server = createServer(async (req, res) => {
+  const { pathname, searchParams } = new URL(req.url, "http://localhost");
+  const isText = /json|text/.test(req.headers["content-type"]);
+  await handler({
+    version: "2.0",
+    rawPath: pathname,
+    rawQueryString: String(searchParams),
+    headers: req.headers,
+    requestContext: { domainName: "localhost", http: { method: req.method, path: pathname } },
+    body: (await buffer(req)).toString(isText ? "utf8" : "base64"),
+    isBase64Encoded: !isText,
+  }, res, {});
+}).listen(Number(process.env.PORT));
+for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => server.close());
+`;
+
 /** Calls the worker as workerd does. `npm run test:full` runs it with wrangler. */
 const WORKER_HOST = `import { serve } from "@hono/node-server";
 import { emulateProviders } from "./emulate-providers.ts";
 
-Object.assign(process.env, await emulateProviders());
+Object.assign(process.env, await emulateProviders(), { STUDIO: "local" });
 const { default: app } = await import("./server.ts");
 const context = { waitUntil: () => {}, passThroughOnException: () => {}, props: {} };
 const server = serve({ fetch: (request) => app.fetch(request, {}, context), port: Number(process.env.PORT) });

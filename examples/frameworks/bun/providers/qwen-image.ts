@@ -3,6 +3,7 @@ import type { Provider } from "./provider.ts";
 /** Qwen-Image on Alibaba Cloud Model Studio (DashScope). */
 export const qwenImage = {
   models: { "qwen-image-max": { family: "qwen-image" }, "qwen-image-edit-max": { family: "qwen-image" } },
+  variables: ["DASHSCOPE_API_KEY"],
   channel: {
     id: "dashscope",
     family: "qwen-image",

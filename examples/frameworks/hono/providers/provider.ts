@@ -8,6 +8,8 @@ export interface Provider {
   readonly family?: Family;
   /** Your model names, which clients send. */
   readonly models: Readonly<Record<string, ModelOptions>>;
+  /** The variables of the environment that the channel needs. */
+  readonly variables: readonly string[];
   /** Your account at the provider. */
   readonly channel: ChannelOptions;
   /** What your callers pay. A price is needed for each model, or its images cost nothing. */

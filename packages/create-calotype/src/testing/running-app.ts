@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
+import { findFreePort } from "@calotype/conformance/support/find-free-port";
 import { vi } from "vitest";
 
 /** A generated app that listens. */
@@ -9,8 +9,8 @@ export interface RunningApp {
   readonly baseUrl: string;
   /** What the app has printed so far. */
   readonly output: () => string;
-  /** Ends the app with SIGTERM and returns its exit code. */
-  readonly stop: () => Promise<number | null>;
+  /** Ends the app with a signal, SIGTERM by default, and returns its exit code. */
+  readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>;
 }
 
 /** The keys of the user's environment must not reach a test. */
@@ -28,7 +28,7 @@ const WITHOUT_KEYS = {
 export async function startApp(
   [program = "", ...args]: readonly string[],
   folder: string,
-  env: Readonly<Record<string, string>> = {},
+  env: Readonly<Record<string, string | undefined>> = {},
 ): Promise<RunningApp> {
   const port = await findFreePort();
   const child = spawn(program, args, {
@@ -45,8 +45,8 @@ export async function startApp(
   const app: RunningApp = {
     baseUrl: `http://127.0.0.1:${port}/v1`,
     output: () => output,
-    async stop() {
-      signalGroup(child, "SIGTERM");
+    async stop(signal = "SIGTERM") {
+      signalGroup(child, signal);
       await exited;
       return child.exitCode;
     },
@@ -71,14 +71,4 @@ async function isHealthy(port: number): Promise<boolean> {
 
 function signalGroup({ pid, exitCode }: ChildProcess, signal: NodeJS.Signals): void {
   if (pid !== undefined && exitCode === null) process.kill(-pid, signal);
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("The server has no port.");
-  return address.port;
 }

@@ -11,10 +11,17 @@ export interface AppUse {
   readonly refusal: number | undefined;
   /** The charges that the app printed. */
   readonly charges: readonly string[];
+  /** The charges that the studio lists on this machine. Empty without a studio, or if the ledger keeps no list. */
+  readonly studio: readonly string[];
 }
 
 /** What {@link useApp} finds in an app that works. */
-export const WORKING: AppUse = { formats: ["jpeg", "jpeg"], refusal: 404, charges: ["0.25", "0.25"] };
+export const WORKING: AppUse = {
+  formats: ["jpeg", "jpeg"],
+  refusal: 404,
+  charges: ["0.25", "0.25"],
+  studio: ["0.25", "0.25"],
+};
 
 const MODEL = "seedream-4-5-251128";
 
@@ -35,12 +42,21 @@ export async function useApp(app: RunningApp): Promise<AppUse> {
   const readCharges = () =>
     Array.from(app.output().matchAll(/"charge":"([\d.]+)"/g), ([, charge = ""]) => charge);
   // Records are printed after the response.
-  await vi.waitUntil(() => readCharges().length >= 2, 10_000);
+  await vi.waitUntil(() => readCharges().length >= 2);
   return {
     formats: await Promise.all(urls.map(readFormat)),
     refusal: refused instanceof APIError ? refused.status : undefined,
     charges: readCharges(),
+    studio: await readStudio(app),
   };
+}
+
+async function readStudio({ baseUrl }: RunningApp): Promise<string[]> {
+  const response = await fetch(`http://localhost:${new URL(baseUrl).port}/studio/api/records`);
+  // 404: no studio; 501: the ledger in memory keeps no list on Workers.
+  if (response.status === 404 || response.status === 501) return [];
+  const { records }: { records: { charge: string }[] } = JSON.parse(await response.text());
+  return records.map(({ charge }) => charge);
 }
 
 function drawPng(): Promise<Buffer> {

@@ -4,6 +4,19 @@ import { openai } from "./providers/openai.ts";
 import { qwenImage } from "./providers/qwen-image.ts";
 import { seedream } from "./providers/seedream.ts";
 import { stores } from "./stores.ts";
+import { requireVariables } from "./variables.ts";
+
+requireVariables(
+  [
+    // The key that your clients send.
+    "CALOTYPE_API_KEY",
+    ...seedream.variables,
+    ...qwenImage.variables,
+    ...openai.variables,
+    ...gemini.variables,
+  ],
+  "If you have no account at a provider, remove its lines from gateway.ts. `npm run dev` needs no keys.",
+);
 
 /** The gateway. Every option: https://www.npmjs.com/package/@calotype/core */
 export const gateway = createGateway({

@@ -3,10 +3,12 @@ import { closeOnSignals } from "@calotype/node";
 import express from "express";
 import { gateway } from "./gateway.ts";
 import { closeStores } from "./stores.ts";
+import { studio } from "./studio.ts";
 
 const app = express();
 // Before express.json() and other body parsers.
 app.use(toExpressHandler(gateway));
+app.use("/studio", toExpressHandler(studio));
 
 const port = Number(process.env.PORT || 8787);
 const server = app.listen(port, () => console.log(`Listening on http://localhost:${port}/v1`));

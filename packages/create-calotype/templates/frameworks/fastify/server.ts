@@ -1,16 +1,13 @@
-import { closeOnSignals, handleNodeRequest } from "@calotype/node";
+import { closeOnSignals, toFastifyHook } from "@calotype/node";
 import Fastify from "fastify";
 import { gateway } from "./gateway.ts";
 import { closeStores } from "./stores.ts";
+import { studio } from "./studio.ts";
 
 const app = Fastify();
-// `onRequest` runs before Fastify parses the body. The gateway reads the body and writes the response itself.
-app.addHook("onRequest", async (request, reply) => {
-  const handled = handleNodeRequest(gateway, request.raw, reply.raw);
-  if (handled === null) return; // not a path of the gateway
-  reply.hijack();
-  await handled.catch(() => reply.raw.destroy());
-});
+// Before Fastify reads the body. Other paths go on to your own routes.
+app.addHook("onRequest", toFastifyHook(gateway));
+app.addHook("onRequest", toFastifyHook(studio)); // at /studio
 
 const port = Number(process.env.PORT || 8787);
 await app.listen({ port, host: "0.0.0.0" });

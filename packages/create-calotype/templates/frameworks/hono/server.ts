@@ -1,17 +1,19 @@
-import type { Server } from "node:http";
 import { closeOnSignals } from "@calotype/node";
 import { serve } from "@hono/node-server";
+import { getConnInfo } from "@hono/node-server/conninfo";
 import { Hono } from "hono";
 import { gateway } from "./gateway.ts";
 import { closeStores } from "./stores.ts";
+import { studio } from "./studio.ts";
 
 const app = new Hono();
 app.all("/v1/*", (c) => gateway.fetch(c.req.raw));
 app.get("/healthz", (c) => gateway.fetch(c.req.raw));
+app.all("/studio/*", (c) => studio.fetch(c.req.raw, { clientAddress: () => getConnInfo(c).remote.address }));
 
 const port = Number(process.env.PORT || 8787);
 const server = serve({ fetch: app.fetch, port }, () =>
   console.log(`Listening on http://localhost:${port}/v1`),
 );
 // On SIGTERM and Ctrl+C: finishes and charges the requests in progress, then ends the process.
-closeOnSignals(server as Server, gateway, { onClosed: closeStores });
+closeOnSignals(server, gateway, { onClosed: closeStores });

@@ -3,10 +3,12 @@ import { closeOnSignals } from "@calotype/node";
 import Koa from "koa";
 import { gateway } from "./gateway.ts";
 import { closeStores } from "./stores.ts";
+import { studio } from "./studio.ts";
 
 const app = new Koa();
 // Before body parsers.
 app.use(toKoaMiddleware(gateway));
+app.use(toKoaMiddleware(studio)); // at /studio
 
 const port = Number(process.env.PORT || 8787);
 const server = app.listen(port, () => console.log(`Listening on http://localhost:${port}/v1`));

@@ -2,10 +2,13 @@ import { createServer } from "node:http";
 import { closeOnSignals, toNodeHandler } from "@calotype/node";
 import { gateway } from "./gateway.ts";
 import { closeStores } from "./stores.ts";
+import { studio } from "./studio.ts";
+
+const serveGateway = toNodeHandler(gateway);
+const serveStudio = toNodeHandler(studio); // at /studio
+const server = createServer((req, res) => serveGateway(req, res, () => serveStudio(req, res)));
 
 const port = Number(process.env.PORT || 8787);
-const server = createServer(toNodeHandler(gateway)).listen(port, () =>
-  console.log(`Listening on http://localhost:${port}/v1`),
-);
+server.listen(port, () => console.log(`Listening on http://localhost:${port}/v1`));
 // On SIGTERM and Ctrl+C: finishes and charges the requests in progress, then ends the process.
 closeOnSignals(server, gateway, { onClosed: closeStores });

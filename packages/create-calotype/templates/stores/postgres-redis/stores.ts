@@ -3,6 +3,9 @@ import { createPostgresLedger } from "@calotype/postgres";
 import { createRedisAdmissionStore } from "@calotype/redis";
 import { Redis } from "ioredis";
 import { Pool } from "pg";
+import { requireVariables } from "./variables.ts";
+
+requireVariables(["DATABASE_URL", "REDIS_URL"], "The README says how to start both.");
 
 const pool = new Pool({
   connectionString: process.env.DATABASE_URL,
@@ -12,8 +15,8 @@ const pool = new Pool({
 const ledger = createPostgresLedger({ pool });
 await ledger.ready(); // fails at startup, and not with the first request, if the database cannot be reached
 
-const client = new Redis(process.env.REDIS_URL || "redis://127.0.0.1:6379");
-client.on("error", (error) => console.error(error.message));
+const client = new Redis(process.env.REDIS_URL ?? "");
+client.on("error", (error) => console.error(`Redis: ${error.message}`));
 
 /**
  * Charges, budgets and records are in PostgreSQL; limits, idempotency keys and cooldowns in Redis. Any number of machines

@@ -1,6 +1,9 @@
 import type { GatewayOptions } from "@calotype/core";
 import { createPostgresLedger } from "@calotype/postgres";
 import { Pool } from "pg";
+import { requireVariables } from "./variables.ts";
+
+requireVariables(["DATABASE_URL"], "The README says how to start a database.");
 
 const pool = new Pool({
   connectionString: process.env.DATABASE_URL,

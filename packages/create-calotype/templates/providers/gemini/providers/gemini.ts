@@ -5,6 +5,7 @@ import type { Provider } from "./provider.ts";
 export const gemini = {
   family,
   models: { "gemini-nano-banana-2.1": { family: "gemini" } },
+  variables: ["GEMINI_API_KEY"],
   channel: {
     id: "google",
     family: "gemini",

@@ -5,6 +5,7 @@ import type { Provider } from "./provider.ts";
 export const openai = {
   family,
   models: { "gpt-image-2": { family: "openai" } },
+  variables: ["OPENAI_API_KEY"],
   channel: {
     id: "openai",
     family: "openai",

@@ -3,6 +3,7 @@ import type { Provider } from "./provider.ts";
 /** Seedream on Volcengine Ark. */
 export const seedream = {
   models: { "seedream-4-5-251128": { family: "seedream" } },
+  variables: ["ARK_API_KEY"],
   channel: {
     id: "ark",
     family: "seedream",

@@ -1,0 +1,4 @@
+import { toNextHandlers } from "@calotype/next";
+import { load } from "../../load.ts";
+
+export const { GET } = toNextHandlers(async () => (await load()).gateway);
