@@ -1,33 +1,49 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { type DefaultTheme, defineConfig } from "vitepress";
-import { rewriteLinks, slugify } from "../src/markdown.ts";
+import { describeHead, describePage, isEditable } from "../src/describe-page.ts";
+import { addPackageManagers, rewriteLinks, slugify } from "../src/markdown.ts";
 import { createSidebars } from "../src/navigation.ts";
-import { addressOf, listOtherMarkdown, ROOT } from "../src/pages.ts";
+import { addressOf, listOtherMarkdown, ROOT, readProject } from "../src/pages.ts";
 import { readBuild } from "../src/version.ts";
 
 const FOLDER = `${import.meta.dirname}/..`;
 
-const { root, base, folder, label } = readBuild(process.env);
+const { root, base, folder, label, revision } = readBuild(process.env);
+const { homepage, repository } = readProject();
+
+/** Pages of old versions are not edited. */
+const editLink = (text: string): Pick<DefaultTheme.Config, "editLink"> =>
+  folder === "" ? { editLink: { pattern: `${repository}/edit/main/:path`, text } } : {};
 
 const english: DefaultTheme.Config = {
   nav: [
     { text: "Quick start", link: "/quick-start/", activeMatch: "^/quick-start/" },
     { text: "Providers", link: "/families/", activeMatch: "^/families/" },
     { text: "Recipes", link: "/recipes/", activeMatch: "^/recipes/" },
-    { text: "Troubleshooting", link: "/troubleshooting" },
     {
       text: "Reference",
-      activeMatch: "^/(reference|packages|examples|errors|decisions)",
+      activeMatch: "^/(configuration|reference|packages|examples|errors|decisions|changelog)",
       items: [
         { text: "Options", link: "/configuration" },
         { text: "API", link: "/reference/" },
         { text: "Errors", link: "/errors/" },
-        { text: "Packages and examples", link: "/packages/core" },
+        { text: "Troubleshooting", link: "/troubleshooting" },
+        { text: "Packages", link: "/packages/core" },
+        { text: "Examples", link: "/examples/" },
         { text: "Decisions", link: "/decisions/" },
         { text: "Changelog", link: "/changelog" },
       ],
     },
   ],
   outline: { level: [2, 3] },
+  notFound: {
+    title: "There is no page here",
+    quote: "The page may have another address now. Search for it, or begin at the home page.",
+    linkLabel: "To the home page",
+    linkText: "To the home page",
+  },
+  ...editLink("Edit this page"),
 };
 
 const chinese: DefaultTheme.Config = {
@@ -47,10 +63,11 @@ const chinese: DefaultTheme.Config = {
   skipToContentLabel: "跳到正文",
   notFound: {
     title: "没有这个页面",
-    quote: "链接可能已经改变。",
+    quote: "页面的地址可能变了。请搜索，或从首页开始。",
     linkLabel: "回到首页",
     linkText: "回到首页",
   },
+  ...editLink("编辑此页"),
 };
 
 /**
@@ -67,10 +84,34 @@ function tokenize(text: string): string[] {
     .concat(text.match(/\w+_\w+/g) ?? []);
 }
 
+/** Words that say nothing about a page are not searched for. The browser gets the source of this function too. */
+function processTerm(term: string): string | null {
+  const word = term.toLowerCase();
+  return /^(?:an?|are|can|do|does|how|i|in|is|it|my|of|on|the|to|what|when|where|which|why|with)$/.test(word)
+    ? null
+    : word;
+}
+
+/** Similar spellings are found for long words, and never for numbers: 429 is not 409. */
+function fuzzy(term: string): number | false {
+  return term.length > 4 && !/\d/.test(term) ? 0.2 : false;
+}
+
+/** Pages that explain come before lists of names, records of decisions, and tables of measurements. */
+function boostDocument(id: string): number {
+  if (
+    /\/(?:reference|decisions)\/|\/(?:changelog|contributing|performance|hardening|settlement)(?:\.html)?(?:#|$)/.test(
+      id,
+    )
+  )
+    return 0.3;
+  return /\/(?:quick-start\/|faq|troubleshooting|how-it-works)/.test(id) ? 1.5 : 1;
+}
+
 const search: DefaultTheme.Config["search"] = {
   provider: "local",
   options: {
-    miniSearch: { options: { tokenize } },
+    miniSearch: { options: { tokenize, processTerm }, searchOptions: { fuzzy, boostDocument } },
     locales: {
       zh: {
         translations: {
@@ -101,6 +142,16 @@ export default defineConfig({
   ignoreDeadLinks: "localhostLinks",
   lastUpdated: false,
   metaChunk: true,
+  // The READMEs on npm link to pages without `.html`.
+  cleanUrls: true,
+  head: [["link", { rel: "icon", type: "image/svg+xml", href: `${base}favicon.svg` }]],
+  ...(folder === "" ? { sitemap: { hostname: `${homepage}/` } } : {}),
+  transformPageData(page) {
+    const description = describePage(readFileSync(join(ROOT, page.filePath), "utf8"));
+    if (page.frontmatter["layout"] !== "home" && description !== "") page.description = description;
+    if (!isEditable(page.relativePath)) page.frontmatter["editLink"] = false;
+  },
+  transformHead: ({ pageData }) => (pageData.isNotFound === true ? [] : describeHead(homepage, pageData)),
   locales: {
     root: { label: "English", lang: "en", themeConfig: english },
     zh: {
@@ -115,7 +166,10 @@ export default defineConfig({
   markdown: {
     anchor: { slugify },
     theme: { light: "github-light", dark: "github-dark" },
-    config: rewriteLinks,
+    config(md) {
+      rewriteLinks(md, revision);
+      addPackageManagers(md);
+    },
   },
   vite: {
     publicDir: `${FOLDER}/public`,

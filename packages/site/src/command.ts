@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { build, createServer } from "vitepress";
 import { checkLinks } from "./check-links.ts";
+import { writeMarkdown } from "./llms.ts";
 import { writeReference } from "./reference.ts";
 import { readBuild, VERSIONS } from "./version.ts";
 
@@ -23,11 +24,13 @@ if (positionals[0] === "build") await buildSite();
 else await serveSite();
 
 async function buildSite(): Promise<void> {
-  const { base, folder } = readBuild(process.env);
+  const target = readBuild(process.env);
+  const { base, folder } = target;
   const out = join(SITE, "dist", folder);
   rmSync(out, { recursive: true, force: true });
   await build(SITE);
   if (folder === "") copyFileSync(VERSIONS, join(out, "versions.json"));
+  writeMarkdown(out, target);
   const { pages, links, dead } = checkLinks(out, base);
   for (const { page, href } of dead) process.stderr.write(`Dead link in ${page}: ${href}\n`);
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);

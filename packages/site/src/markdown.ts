@@ -1,8 +1,8 @@
-// How the Markdown of the repository becomes Markdown of the site: links, and the ids of headings.
-import { readFileSync } from "node:fs";
-import { join, relative } from "node:path";
+// How the Markdown of the repository becomes Markdown of the site: links, commands, and the ids of headings.
+import { posix, relative } from "node:path";
 import type { MarkdownRenderer } from "vitepress";
-import { listPages, ROOT, resolveLink } from "./pages.ts";
+import { splitByPackageManager } from "./package-managers.ts";
+import { listPages, type Project, ROOT, readProject, resolveLink } from "./pages.ts";
 
 /** The id of a heading, as GitHub makes it, so that one link works in both places. */
 export function slugify(heading: string): string {
@@ -15,41 +15,68 @@ export function slugify(heading: string): string {
 
 type Token = ReturnType<MarkdownRenderer["parse"]>[number];
 
+/** What links are resolved with. */
+export interface LinkContext {
+  /** Every page: its file, and its address. */
+  readonly pages: ReadonlyMap<string, string>;
+  readonly project: Project;
+  /** The branch or tag of files in the repository. */
+  readonly revision: string;
+}
+
 /**
- * Relative links point at files of the repository. A link to a page gets the page's address. A link to another file or
- * folder gets its place on the web, if package.json names the repository, and loses its link otherwise. A link to a file
- * that does not exist stays as it is, and VitePress reports it as dead.
+ * Where a link of a file leads on the site, or `undefined` if it stays as it is. A link to a page becomes the page's address from
+ * the root of the version. So does a link to the homepage of the project, as the READMEs of packages have them: it must not lead
+ * from the pages of an old version to those of the newest one. A link to another file or folder becomes its place in the
+ * repository. A link to a page or file that does not exist stays, or becomes one that VitePress reports as dead.
  */
-export function rewriteLinks(md: MarkdownRenderer): void {
-  const repository = readRepository();
+export function resolveHref(file: string, href: string, context: LinkContext): string | undefined {
+  const { pages, project, revision } = context;
+  if (href === project.homepage || href.startsWith(`${project.homepage}/`)) {
+    const [path = "", anchor = ""] = href.slice(project.homepage.length + 1).split(/(?=#)/);
+    const addresses = new Set(pages.values());
+    const known = [`${path}.md`, posix.join(path, "index.md")].find((address) => addresses.has(address));
+    return `/${known ?? path}${anchor}`;
+  }
+  if (/^(?:[a-z]+:|\/|#)/i.test(href)) return undefined;
+  const target = resolveLink(file, href, pages);
+  if (target.kind === "page") return `/${target.address}${target.anchor}`;
+  if (target.kind === "source")
+    return `${project.repository}/tree/${revision}/${target.path}${target.anchor}`;
+  return undefined;
+}
+
+/** Rewrites the links of all pages, see {@link resolveHref}. */
+export function rewriteLinks(md: MarkdownRenderer, revision: string): void {
+  const project = readProject();
   let pages = listPages();
   md.core.ruler.push("repository-links", ({ tokens, env }) => {
     const file = relative(ROOT, env.realPath ?? env.path).replaceAll("\\", "/");
     // While `npm run docs` runs, pages are added.
     if (!pages.has(file)) pages = listPages();
-    for (const { children } of tokens) if (children !== null) rewriteChildren(children, file);
-  });
-
-  function rewriteChildren(children: Token[], file: string): void {
-    const unlinked: boolean[] = [];
-    for (const token of children) {
-      if (token.type === "link_close" && unlinked.pop() === true) token.type = "text";
+    for (const token of tokens.flatMap(({ children }) => children ?? [])) {
       if (token.type !== "link_open") continue;
-      const href = String(token.attrGet("href"));
-      const isRelative = !/^(?:[a-z]+:|\/|#)/i.test(href);
-      const target = isRelative ? resolveLink(file, href, pages) : undefined;
-      unlinked.push(target?.kind === "source" && repository === undefined);
-      if (target?.kind === "page") token.attrSet("href", `/${target.address}${target.anchor}`);
-      if (target?.kind === "source") {
-        if (repository === undefined) token.type = "text";
-        else token.attrSet("href", `${repository}/tree/main/${target.path}${target.anchor}`);
-      }
+      const href = resolveHref(file, String(token.attrGet("href")), { pages, project, revision });
+      if (href !== undefined) token.attrSet("href", href);
     }
-  }
+  });
 }
 
-/** The address of the repository on the web, as the package.json at the root states it. */
-function readRepository(): string | undefined {
-  const { repository } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
-  return repository?.url?.replace(/^git\+/, "").replace(/\.git$/, "");
+/** Shows a block of npm commands that installs packages as a group of tabs: npm, pnpm, yarn and bun. */
+export function addPackageManagers(md: MarkdownRenderer): void {
+  md.core.ruler.push("package-managers", (state) => {
+    state.tokens = state.tokens.flatMap((token) => {
+      const commands =
+        token.type === "fence" && token.info === "sh" ? splitByPackageManager(token.content) : [];
+      if (commands.length === 0) return [token];
+      const blocks = commands.map(([name, content]): Token => {
+        const block = new state.Token("fence", "code", 0);
+        const { block: isBlock, map, markup } = token;
+        return Object.assign(block, { block: isBlock, map, markup, info: `sh [${name}]`, content });
+      });
+      const open = new state.Token("container_code-group_open", "div", 1);
+      const close = new state.Token("container_code-group_close", "div", -1);
+      return [open, ...blocks, close];
+    });
+  });
 }

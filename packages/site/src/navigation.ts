@@ -14,6 +14,7 @@ const MAIN: readonly Group[] = [
     [
       "introduction",
       "quick-start/index",
+      "how-it-works",
       [
         "Quick start by framework",
         [
@@ -30,8 +31,11 @@ const MAIN: readonly Group[] = [
           "quick-start/lambda",
         ],
       ],
-      "questions",
+      "examples/index",
+      "comparison",
+      "faq",
       "troubleshooting",
+      "questions",
     ],
   ],
   [
@@ -45,6 +49,7 @@ const MAIN: readonly Group[] = [
       "s3",
       "hooks",
       "cors",
+      "testing",
       ["Money and keys", ["keys-and-limits", "callers", "pricing", "ledger", "settlement"]],
       ["Frameworks", ["adapters/express", "adapters/koa", "adapters/next", "adapters/node", "adapters/web"]],
     ],
@@ -99,6 +104,7 @@ const MAIN: readonly Group[] = [
     "Operating",
     [
       "deployment",
+      "security",
       "studio",
       "monitoring",
       "telemetry",
@@ -129,8 +135,8 @@ const MAIN: readonly Group[] = [
     "Reference",
     [
       "reference/index",
-      "errors",
       "errors/index",
+      "errors/codes",
       "supported-versions",
       "versioning",
       "decisions/index",
@@ -171,7 +177,7 @@ export function createSidebars(): Record<string, SidebarItem[]> {
   const titles = readTitles();
   const toItem = (entry: Entry): SidebarItem => {
     if (typeof entry !== "string") return { text: entry[0], collapsed: true, items: entry[1].map(toItem) };
-    const text = titles.get(entry);
+    const text = titles.get(entry)?.replace(/^Quick start with /, "");
     if (text === undefined) throw new Error(`The sidebar names a page that does not exist: ${entry}`);
     return { text, link: `/${entry.replace(/(^|\/)index$/, "$1")}` };
   };
@@ -182,7 +188,7 @@ export function createSidebars(): Record<string, SidebarItem[]> {
     "/reference/": [toTop(["API reference", listReference()])],
     "/packages/": [toTop(["Packages", under("packages/")]), toTop(["Examples", under("examples/")])],
     "/examples/": [toTop(["Examples", under("examples/")]), toTop(["Packages", under("packages/")])],
-    "/errors/": [toTop(["Errors", ["errors", "errors/index"]]), toTop(["By code", listErrors()])],
+    "/errors/": [toTop(["Errors", ["errors/index", "errors/codes"]]), toTop(["By code", listErrors()])],
     "/decisions/": [toTop(["Decisions", ["decisions/index", ...under("decisions/0")]])],
     "/zh/": CHINESE.map(toTop),
   };
@@ -191,8 +197,9 @@ export function createSidebars(): Record<string, SidebarItem[]> {
 /** Titles in the sidebar that are not the first heading. */
 const OTHER_TITLES: Readonly<Record<string, string>> = {
   introduction: "Introduction",
-  questions: "Find a page",
+  questions: "All pages by question",
   "reference/index": "API reference",
+  "zh/introduction": "介绍",
 };
 
 /** Pages that are in no sidebar: the two home pages. */
@@ -221,7 +228,7 @@ function under(prefix: string): string[] {
 function listErrors(): string[] {
   const files = globSync("docs/errors/*.md", { cwd: ROOT }).map((file) => file.replaceAll("\\", "/"));
   const addresses = files.map((file) => addressOf(file).replace(/\.md$/, ""));
-  return addresses.filter((address) => !address.endsWith("/index")).toSorted();
+  return addresses.filter((address) => address !== "errors/codes").toSorted();
 }
 
 function listReference(): string[] {

@@ -1,9 +1,23 @@
 // Which Markdown files of the repository are pages of the site, and where.
-import { existsSync, globSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 
 /** The root of the workspace. */
 export const ROOT = join(import.meta.dirname, "../../..");
+
+/** Where the project is on the web, as the package.json at the root states it. */
+export interface Project {
+  /** The address of the site, without a slash at the end. */
+  readonly homepage: string;
+  /** The address of the repository, to which `/tree/main/…` is added. */
+  readonly repository: string;
+}
+
+/** Reads the addresses of the project. */
+export function readProject(): Project {
+  const { homepage, repository } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+  return { homepage, repository: repository.url.replace(/^git\+/, "").replace(/\.git$/, "") };
+}
 
 /** The folder of the generated API reference, from the root. It is not in the repository. */
 export const REFERENCE = "packages/site/generated/reference";
@@ -15,17 +29,23 @@ const PAGE_PATTERNS = [
   "CHANGELOG.md",
   "docs/**/*.md",
   "packages/*/README.md",
-  "examples/*/README.md",
+  "examples/**/README.md",
   "packages/site/pages/**/*.md",
   `${REFERENCE}/**/*.md`,
 ];
 
-/** Files at the root whose address is not their name. */
-const AT_ROOT: Readonly<Record<string, string>> = {
+/**
+ * Files whose address is not their name: those at the root, and pages beside a folder of the same name, because hosts do not agree
+ * on which of the two `/errors` is.
+ */
+const OTHER_ADDRESSES: Readonly<Record<string, string>> = {
   "README.md": "introduction.md",
   "CONTRIBUTING.md": "contributing.md",
   "CHANGELOG.md": "changelog.md",
   "docs/README.md": "questions.md",
+  "docs/errors.md": "errors/index.md",
+  "docs/errors/README.md": "errors/codes.md",
+  "docs/examples.md": "examples/index.md",
   "docs/zh/README.md": "zh/introduction.md",
 };
 
@@ -34,9 +54,9 @@ const AT_ROOT: Readonly<Record<string, string>> = {
  * `families/index.md`. A file that is no page keeps its path.
  */
 export function addressOf(file: string): string {
-  const fixed = AT_ROOT[file];
+  const fixed = OTHER_ADDRESSES[file];
   if (fixed !== undefined) return fixed;
-  const [, readmeOf] = /^((?:packages|examples)\/[^/]+)\/README\.md$/.exec(file) ?? [];
+  const [, readmeOf] = /^(packages\/[^/]+|examples\/.+)\/README\.md$/.exec(file) ?? [];
   if (readmeOf !== undefined) return `${readmeOf}.md`;
   const [, page] = /^(?:docs|packages\/site\/pages|packages\/site\/generated)\/(.+)$/.exec(file) ?? [];
   return (page ?? file).replace(/(^|\/)README\.md$/, "$1index.md");
@@ -53,6 +73,11 @@ export function listOtherMarkdown(): string[] {
   const pages = listPages();
   const files = globSync("**/*.md", { cwd: ROOT, exclude: ["**/node_modules", "**/dist", ".git"] });
   return files.map((file) => file.replaceAll("\\", "/")).filter((file) => !pages.has(file));
+}
+
+/** The path of a page on the web without a slash at the beginning: `quick-start/express`, or `quick-start/`. */
+export function webPathOf(address: string): string {
+  return address.replace(/\.md$/, "").replace(/(^|\/)index$/, "$1");
 }
 
 /** What a link of a Markdown file points at. */

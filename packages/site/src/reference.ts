@@ -1,6 +1,6 @@
 // The API reference: one page for each entry point of each published package, from the declarations of its build.
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { Application, type TypeDocOptions } from "typedoc";
 import type { PluginOptions } from "typedoc-plugin-markdown";
 import { slugify } from "./markdown.ts";
@@ -52,6 +52,9 @@ export async function writeReference(): Promise<void> {
     logLevel: "Warn",
     treatWarningsAsErrors: true,
     excludeExternals: true,
+    excludeInternal: true,
+    // What a reader calls comes first.
+    groupOrder: ["Functions", "Classes", "Interfaces", "Type Aliases", "Variables", "References"],
     disableSources: true,
     hidePageHeader: true,
     hideBreadcrumbs: true,
@@ -60,7 +63,13 @@ export async function writeReference(): Promise<void> {
     classPropertiesFormat: "table",
     typeDeclarationFormat: "table",
     enumMembersFormat: "table",
-    tableColumnSettings: { hideSources: true, hideInherited: true, hideModifiers: true },
+    tableColumnSettings: {
+      hideSources: true,
+      hideInherited: true,
+      hideModifiers: true,
+      hideOverrides: true,
+      hideDefaults: true,
+    },
   };
   const app = await Application.bootstrapWithPlugins(options);
   const project = await app.convert();
@@ -86,7 +95,8 @@ function moduleNameOf({ types }: EntryPoint): string {
 }
 
 function writeTitle(path: string, { name }: EntryPoint): void {
-  const text = correctAnchors(readFileSync(path, "utf8")).replace(/^# .*$/m, () => `# ${name}`);
+  const title = `# ${name}\n\n${describe(name)} ${linkToPackage(path, name)}`;
+  const text = correctAnchors(readFileSync(path, "utf8")).replace(/^# .*$/m, () => title);
   writeFileSync(path, `---\noutline: [2, 3]\n---\n\n${text}`);
 }
 
@@ -98,6 +108,13 @@ function correctAnchors(text: string): string {
   const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => slugify(heading));
   const isSingle = (anchor: string) => headings.filter((heading) => heading === anchor).length === 1;
   return text.replaceAll(/\(#([\w-]+)-\d+\)/g, (link, anchor) => (isSingle(anchor) ? `(#${anchor})` : link));
+}
+
+/** A sentence that leads from the names of a package to the text that explains them. */
+function linkToPackage(path: string, name: string): string {
+  const folder = name.replace("@calotype/", "").split("/")[0] ?? "";
+  const readme = relative(dirname(path), join(ROOT, "packages", folder, "README.md")).replaceAll("\\", "/");
+  return `[The package](${readme}) says how to use it, and [configuration](${relative(dirname(path), join(ROOT, "docs/configuration.md"))}) lists the options of a gateway.`;
 }
 
 function writeIndex(out: string, entryPoints: readonly EntryPoint[]): void {
@@ -116,13 +133,15 @@ Every name that the packages export. These pages are written from the comments o
 | --- | --- |`;
 
 const CONTENTS: Readonly<Record<string, string>> = {
-  "@calotype/core": "`createGateway`, its options, `GatewayError`, records, events.",
+  "@calotype/core": "`createGateway`, its options, `GatewayError`, records and events.",
   "@calotype/core/adapter": "What an adapter of a web framework needs.",
   "@calotype/core/billing": "Prices and charges, without a gateway.",
   "@calotype/core/families": "The providers' wire formats, and what a family of your own needs.",
   "@calotype/core/families/gemini": "The family of Gemini.",
   "@calotype/core/families/openai": "The family of OpenAI and of services with its API.",
   "@calotype/core/openapi": "The OpenAPI document.",
+  "@calotype/core/operator":
+    "What a server that runs a gateway reads and changes: status, probes, pauses, callers, budgets, limits, webhooks.",
   "@calotype/core/reference": "The page that shows the OpenAPI document.",
   "@calotype/core/sse": "The relay of server-sent events, without a gateway.",
   "@calotype/core/stores": "What a ledger, an admission store or a store of results of your own needs.",

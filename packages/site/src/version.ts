@@ -13,6 +13,8 @@ export interface Build {
   readonly folder: string;
   /** What the menu calls this version: `0.2`, or `0.2 (not released)`. */
   readonly label: string;
+  /** The branch or tag of the repository that links to source code name. */
+  readonly revision: string;
 }
 
 /**
@@ -22,11 +24,19 @@ export interface Build {
  */
 export function readBuild({ DOCS_ROOT: root = "/", DOCS_RELEASE: release }: NodeJS.ProcessEnv): Build {
   if (!/^\/([\w.-]+\/)*$/.test(root)) throw new Error(`--root begins and ends with "/": ${root}`);
-  const own = readOwnVersion();
+  const version = readOwnVersion();
+  const own = version.split(".").slice(0, 2).join(".");
   const label = listReleases().includes(own) ? own : `${own} (not released)`;
-  if (release === undefined) return { root, base: root, folder: "", label };
+  if (release === undefined) return { root, base: root, folder: "", label, revision: "main" };
   if (release !== own) throw new Error(`--release ${release}: the packages of this checkout are ${own}.`);
-  return { root, base: `${root}v${release}/`, folder: `v${release}`, label: release };
+  return {
+    root,
+    base: `${root}v${release}/`,
+    folder: `v${release}`,
+    label: release,
+    // changesets makes a tag for each package, and all packages have one version.
+    revision: `@calotype/core@${version}`,
+  };
 }
 
 /** The released versions, the newest first, from versions.json. The menu of every version shows them. */
@@ -39,10 +49,9 @@ function listReleases(): string[] {
 /** The path of versions.json. */
 export const VERSIONS = join(import.meta.dirname, "../versions.json");
 
-/** The version of the packages in this checkout without the patch: `0.2`. */
+/** The version of the packages in this checkout: `0.2.1`. */
 function readOwnVersion(): string {
-  const { version } = JSON.parse(readFileSync(join(ROOT, "packages/core/package.json"), "utf8"));
-  return String(version).split(".").slice(0, 2).join(".");
+  return String(JSON.parse(readFileSync(join(ROOT, "packages/core/package.json"), "utf8")).version);
 }
 
 const isVersion = (version: unknown): version is string => /^\d+\.\d+$/.test(String(version));

@@ -1,9 +1,10 @@
-import type { Theme } from "vitepress";
-import DefaultTheme from "vitepress/theme-without-fonts";
-import { h } from "vue";
+import { onContentUpdated, type Theme } from "vitepress";
+import DefaultTheme, { VPFeatures } from "vitepress/theme-without-fonts";
+import { h, onMounted } from "vue";
+import { showPackageManager, watchPackageManager } from "./package-manager.ts";
 // oxlint-disable-next-line import/no-unassigned-import -- styles
 import "./style.css";
-import { VersionMenu } from "./version-menu.ts";
+import { OldVersionNotice, VersionMenu } from "./version-menu.ts";
 
 /** VitePress's own theme in the colors of the studio, without its fonts, and with a menu of the versions. */
 const theme: Theme = {
@@ -12,7 +13,15 @@ const theme: Theme = {
     h(DefaultTheme.Layout, null, {
       "nav-bar-content-after": () => h(VersionMenu),
       "nav-screen-content-after": () => h(VersionMenu),
+      "doc-before": () => h(OldVersionNotice),
     }),
+  setup() {
+    onMounted(watchPackageManager);
+    onContentUpdated(showPackageManager);
+  },
+  enhanceApp({ app }) {
+    app.component("Features", VPFeatures);
+  },
 };
 
 export default theme;

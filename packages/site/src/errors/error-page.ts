@@ -23,4 +23,4 @@ export const REFUSED_UPSTREAM =
   "No. The provider refused the request before it made an image. The usage record has the charge 0.";
 export const MAYBE_MADE =
   "The gateway charges nothing, or only the images that the provider reported or delivered. The provider may bill you for " +
-  "images that nobody received; [settlement](../settlement.md) has the tables.";
+  "images that no client received; [settlement](../settlement.md) has the tables.";
