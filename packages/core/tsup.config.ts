@@ -13,6 +13,7 @@ export default defineConfig({
     openapi: "src/openapi.ts",
     "openapi/document": "src/openapi/document.ts",
     "openapi/document-none": "src/openapi/document-none.ts",
+    operator: "src/operator.ts",
     reference: "src/reference.ts",
     sse: "src/sse.ts",
     stores: "src/stores.ts",

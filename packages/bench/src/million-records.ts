@@ -1,4 +1,4 @@
-// A million records for measurements of reports: of 100 days, 20 callers, 5 models, 4 channels and 5,000 end users.
+// A million records for measurements of reports: of 100 days, 20 callers, 5 models, 4 channels, 5,000 end users and 50 teams (a tag).
 import { DatabaseSync } from "node:sqlite";
 import { createPostgresLedger } from "@calotype/postgres";
 import { createSqliteLedger } from "@calotype/sqlite";
@@ -59,7 +59,9 @@ function toRecord(concat: (parts: readonly string[]) => string, time: string): s
     "CASE WHEN n % 50 = 3 THEN 502 ELSE 200 END",
     `',"endUser":"user-'`,
     "n % 5000",
-    `'","images":1,"charge":"0.0325","durationMs":'`,
+    `'","tags":{"team":"team-'`,
+    "n % 50",
+    `'"},"images":1,"charge":"0.0325","durationMs":'`,
     "3000 + ((n % 1000) * 7919) % 60000",
     `',"usage":{"generated_images":1,"output_tokens":16384,"total_tokens":16384},"attempts":[{"channel":"channel-1","key":0,"status":200,"durationMs":9000}]}'`,
   ]);

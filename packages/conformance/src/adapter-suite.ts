@@ -57,4 +57,4 @@ export function describeAdapter(host: AdapterHost): void {
   });
 }
 
-const hasLongTests = ({ isOlderVersion = false }: AdapterHost): boolean => isFull() || !isOlderVersion;
+const hasLongTests = ({ sharesAdapter = false }: AdapterHost): boolean => isFull() || !sharesAdapter;

@@ -103,7 +103,7 @@ const begin = async (url: string) => {
 /** Each check is an upload of 32 MB. */
 const POLLED = { timeout: 15_000 };
 
-describe("a large response over a socket", { timeout: 40_000 }, () => {
+describe("a large response over a socket", () => {
   it("counts as bytes in flight until its client has read it", async () => {
     const url = await serve();
     const socket = await begin(url);

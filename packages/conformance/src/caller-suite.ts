@@ -314,9 +314,9 @@ export function describeCallers(
         const told: unknown[] = [];
         onTestFinished(other.watch((change) => void told.push(change)));
         // The first one says that the connection is open.
-        await vi.waitFor(() => expect(told).not.toEqual([]), { timeout: 10_000 });
+        await vi.waitFor(() => expect(told).not.toEqual([]));
         await create("shop\n");
-        await vi.waitFor(() => expect(told).toContainEqual({ id: "shop\n" }), { timeout: 10_000 });
+        await vi.waitFor(() => expect(told).toContainEqual({ id: "shop\n" }));
       });
     };
     const describeProcesses = (): void => {

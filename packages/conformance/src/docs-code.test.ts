@@ -3,7 +3,13 @@ import { compileBlocks } from "./support/compile-blocks.js";
 import { type CodeBlock, extractFromComments, extractFromMarkdown } from "./support/extract-code.js";
 import { findFiles, readText } from "./support/workspace.js";
 
-const DOCUMENTS = findFiles("README.md", "CONTRIBUTING.md", "docs/**/*.md", "packages/*/README.md");
+const DOCUMENTS = findFiles(
+  "README.md",
+  "CONTRIBUTING.md",
+  "docs/**/*.md",
+  "packages/*/README.md",
+  "packages/site/pages/**/*.md",
+);
 const SOURCES = findFiles("packages/*/src/**/*.ts").filter((path) => !path.endsWith(".test.ts"));
 
 const BLOCKS: readonly CodeBlock[] = [

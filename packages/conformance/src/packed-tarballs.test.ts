@@ -185,12 +185,14 @@ describe("a project with the tarballs", () => {
   const NODENEXT = { resolution: "nodenext", module: "nodenext", lib: ["es2023"] };
   const BUNDLER = { resolution: "bundler", module: "esnext", lib: ["es2023", "dom", "dom.iterable"] };
   const ONLY_FULL = [
+    { ...NODENEXT, resolution: "node16", module: "node16", typescript: "5.6.3" },
     { ...BUNDLER, typescript: "5.6.3" },
     { ...NODENEXT, typescript: "5.9.3" },
+    { ...BUNDLER, typescript: "5.9.3" },
+    { ...NODENEXT, typescript: "7.0.2" },
   ];
 
   it.each([
-    { ...NODENEXT, typescript: "7.0.2" },
     { ...BUNDLER, typescript: "7.0.2" },
     { ...NODENEXT, typescript: "5.6.3" },
     ...(isFull() ? ONLY_FULL : []),

@@ -1,7 +1,9 @@
-import { spawn } from "node:child_process";
+import { execSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { json } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 import { transformSync } from "esbuild";
 import { afterAll, beforeAll, expect, it, onTestFinished, type TestContext, vi } from "vitest";
@@ -48,6 +50,7 @@ function writeBlock(page: string, file: string, port: number): string {
 }
 
 const ON_NODE = [
+  ["README", "server.ts", "The rest of your app"],
   ["express", "server.ts", "The rest of your app"],
   ["koa", "server.ts", "The rest of your app"],
   ["fastify", "server.ts", "The rest of your app"],
@@ -69,18 +72,41 @@ it.concurrent.for(ON_NODE)(
   },
 );
 
-it.skipIf(!existsSync(BUN))("bun makes an image", async (context) => {
-  const { origin, output } = await start(BUN, "bun", "server.ts", context);
+const PAGES = ["express", "koa", "next", "fastify", "nestjs", "hono", "node", "bun", "deno", "workers"];
 
-  expect({ body: await makeImage(origin), output: output() }).toMatchObject(IMAGE);
+it.each(PAGES)("%s has every step: install, emulator, server and request", (page) => {
+  const text = readText(`docs/quick-start/${page}.md`);
+  const [request = "none"] = /^```sh\ncurl [^]*?^```$/m.exec(readText("docs/quick-start/README.md")) ?? [];
+
+  expect(text).toMatch(/^(?:npm install|bun add) @calotype\/core/m);
+  expect(text).toMatch(/^(?:npx|bunx) @calotype\/emulator$/m);
+  expect(text).toContain("ARK_BASE_URL=http://127.0.0.1:4010/api/v3");
+  expect(text).toContain(request);
 });
 
-it("lambda makes an image from the event of a function URL", async () => {
+it.skipIf(!existsSync(BUN))("bun makes an image", async (context) => {
+  const { server, origin, output } = await start(BUN, "bun", "server.ts", context);
+
+  expect({ body: await makeImage(origin), output: output() }).toMatchObject(IMAGE);
+  server.kill("SIGTERM");
+  await once(server, "close");
+  expect({ code: server.exitCode, output: output() }).toMatchObject({ code: 0 });
+});
+
+it("lambda makes an image from the event of a function URL, bundled by the command of the page", async () => {
   for (const [name, value] of Object.entries(environment())) vi.stubEnv(name, value);
   onTestFinished(() => void vi.unstubAllEnvs());
-  const { handler } = await import(pathToFileURL(writeBlock("lambda", "lambda.ts", 0)).href);
+  // What Lambda's runtime defines.
+  vi.stubGlobal("awslambda", {
+    streamifyResponse: (handle: unknown) => handle,
+    HttpResponseStream: {
+      from: (output: PassThrough, head: unknown) => Object.assign(output, { head }),
+    },
+  });
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const { handler } = await import(pathToFileURL(bundleLambda()).href);
 
-  const response = await handler({
+  const event = {
     version: "2.0",
     rawPath: "/v1/images/generations",
     rawQueryString: "",
@@ -91,29 +117,29 @@ it("lambda makes an image from the event of a function URL", async () => {
     },
     body: Buffer.from(BODY).toString("base64"),
     isBase64Encoded: true,
-  });
+  };
+  const output = new PassThrough();
+  await handler(event, output, {});
 
-  expect(response).toMatchObject({ statusCode: 200 });
-  expect({ body: JSON.parse(response.body) }).toMatchObject(IMAGE);
+  expect(output).toMatchObject({ head: { statusCode: 200 } });
+  expect({ body: await json(output) }).toMatchObject(IMAGE);
 });
 
-it("hono serves the gateway as a route", async () => {
-  for (const [name, value] of Object.entries(environment())) vi.stubEnv(name, value);
-  onTestFinished(() => void vi.unstubAllEnvs());
-  const { default: app } = await import(pathToFileURL(writeBlock("hono", "app.ts", 0)).href);
+/** Runs the command of the page that bundles the function. Returns the path of the bundle. */
+function bundleLambda(): string {
+  const [, command] = /^npx (esbuild [^]*?)\n```$/m.exec(readText("docs/quick-start/lambda.md")) ?? [];
+  if (command === undefined) throw new Error("The page of Lambda has no command that bundles.");
+  const bundle = join(FOLDER, "lambda-bundle.mjs");
+  const here = command
+    .replace("lambda.ts", writeBlock("lambda", "lambda.ts", 0))
+    .replace("dist/lambda.mjs", bundle);
+  execSync(`node_modules/.bin/${here}`, { cwd: join(ROOT, "packages/conformance"), stdio: "pipe" });
+  return bundle;
+}
 
-  const request = new Request("http://localhost/v1/images/generations", {
-    method: "POST",
-    headers: HEADERS,
-    body: BODY,
-  });
-  const response: Response = await app.fetch(request);
-
-  expect({ body: await response.json() }).toMatchObject(IMAGE);
-});
-
+/** Makes an image. The body is larger than what the parsers of frameworks accept by default. */
 async function makeImage(origin: string): Promise<unknown> {
-  const init = { method: "POST", headers: HEADERS, body: BODY };
+  const init = { method: "POST", headers: HEADERS, body: BODY + " ".repeat(2_000_000) };
   const response = await fetch(`${origin}/v1/images/generations`, init);
   return response.json();
 }

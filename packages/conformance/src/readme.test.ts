@@ -30,9 +30,7 @@ beforeAll(() => {
 }, 180_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }), 180_000);
 
-it("has code that compiles with the installed packages", {
-  timeout: 60_000,
-}, () => {
+it("has code that compiles with the installed packages", () => {
   const files = ["server.ts", "client.ts", "shop.ts"].map((name) => writeCode(name));
   const check = blocksOf("Mount it", "sh")
     .join("\n")
@@ -42,18 +40,18 @@ it("has code that compiles with the installed packages", {
   expect(run("npx", ["--no-install", ...(check ?? "").split(" "), "--strict", ...files], folder)).toBe("");
 });
 
-it("returns four images to a client and prints the charge", { timeout: 30_000 }, async () => {
+it("returns four images to a client and prints the charge", async () => {
   const port = await findFreePort();
   const server = await start("server.ts", port, { CALOTYPE_API_KEY: KEY });
   const client = await start("client.ts", port, { CALOTYPE_API_KEY: KEY });
   await client.ended;
 
   expect(client.output().match(/http:\/\/127\.0\.0\.1/g)).toHaveLength(4);
-  await vi.waitFor(() => expect(server.output()).toContain("web-shop 1\n"), 5_000);
+  await vi.waitFor(() => expect(server.output()).toContain("web-shop 1\n"));
   expect(await server.stop()).toBe(0);
 });
 
-it("runs the example with budgets, with a key from calotype-key", { timeout: 30_000 }, async () => {
+it("runs the example with budgets, with a key from calotype-key", async () => {
   const [key, hash] = /^Key +(\S+)[^]*hash: "(\w+)"/m
     .exec(run("npx", ["--no-install", "calotype-key"], folder))
     ?.slice(1) ?? ["", ""];
@@ -65,7 +63,7 @@ it("runs the example with budgets, with a key from calotype-key", { timeout: 30_
   await client.ended;
 
   expect(client.output().match(/http:\/\/127\.0\.0\.1/g)).toHaveLength(4);
-  await vi.waitFor(() => expect(server.output()).toContain("trial 1 { settled: '1', held: '0' }"), 5_000);
+  await vi.waitFor(() => expect(server.output()).toContain("trial 1 { settled: '1', held: '0' }"));
   expect(await server.stop()).toBe(0);
 });
 
@@ -127,7 +125,7 @@ async function start(name: string, port: number, env: Record<string, string>): P
     child.kill("SIGKILL");
     await ended;
   });
-  if (name !== "client.ts") await vi.waitUntil(() => output.includes("Listening on"), { timeout: 15_000 });
+  if (name !== "client.ts") await vi.waitUntil(() => output.includes("Listening on"));
   return {
     ended,
     output: () => output,

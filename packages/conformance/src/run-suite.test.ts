@@ -57,12 +57,9 @@ describe("the runner of the suite", () => {
     expect(stderr).not.toContain("came to light");
   });
 
-  it.each([
-    ["prints", "output", `it("adds", () => console.log("${KEY}"));`, ["its output"]],
-    ["complains with", "errors", `it("adds", () => console.error("${KEY}"));`, ["its error output"]],
-    ["is named after", "title", `it("adds ${KEY}", () => {});`, [".reports/vitest.json"]],
-  ])("fails if a passing test %s a key", (_how, name, test, places) => {
-    const { status, stderr } = runSuite(name, test);
+  it("fails if a passing test complains with a key, or is named after one", () => {
+    const { status, stderr } = runSuite("shown", `it("adds ${KEY}", () => console.error("${KEY}"));`);
+    const places = ["its error output", ".reports/vitest.json"];
     expect(status).toBe(1);
     expect(stderr).toContain("Keys of the tests came to light:\n");
     for (const place of places) expect(stderr).toContain(`  <key> in ${place}\n`);

@@ -56,7 +56,7 @@ it("receivers in Express and over Web requests verify the end of a task and get 
   });
   expect(response.status).toBe(202);
   const { id } = (await response.json()) as { readonly id: string };
-  await vi.waitFor(() => expect(events).toHaveLength(2), { timeout: 10_000 });
+  await vi.waitFor(() => expect(events).toHaveLength(2));
 
   const task = await fetch(`${url}/v1/images/tasks/${id}`, {
     headers: { authorization: `Bearer ${CALLER_KEY}` },

@@ -587,7 +587,7 @@ describe("a client that reads nothing of an early stream", () => {
     await expect(response.text()).rejects.toThrow("read nothing");
     respond(toStream(EVENTS));
     await vi.waitFor(() => expect(records).toMatchObject([{ images: 2 }]));
-  }, 10_000);
+  });
 });
 
 describe("a gateway that closes during the early phase", () => {

@@ -14,37 +14,34 @@ function namesOf(file: string): readonly string[] {
 /** The exports of each entry point. Add a new public name here. */
 const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "./index.ts": `
-    AfterImage AfterImageCall AttemptRecord Telemetry Authenticate BeforeSend BillingOptions BodyLimits Caller CallerAuditEntry
-    CallerEndpoints CallerInfo CallerKey CallerLimits CallerList CallerOptions CallerPatch Callers CallerSettings CallerWithKey
-    Capabilities CapabilityRows ChangedField ChangeOptions ChannelOptions ChannelProbe
-    ChannelProbeOptions ChannelStatus ClientName CloseOptions consoleLogger CorsOptions createGateway
-    createMemoryAdmissionStore createMemoryLedger DecimalInput EstimateQuery RequestEstimate WebHost ErrorCode ErrorType FailureEvent Fetch
+    AfterImage AfterImageCall Authenticate BeforeSend BillingOptions BodyLimits Caller CallerEndpoints CallerLimits
+    CallerOptions Capabilities CapabilityRows ChannelOptions ClientName CloseOptions consoleLogger CorsOptions
+    createGateway createMemoryAdmissionStore createMemoryLedger DecimalInput ErrorCode ErrorType FailureEvent Fetch
     FindEndpoints FinishedImage Gateway GatewayError GatewayErrorDetails GatewayOptions GatewayOptionsError
-    GatewayStatus generateApiKey GeneratedApiKey hashApiKey HealthCheckStatus HealthState IdempotencyOptions ImageRequest isGatewayError
-    JsonObject KeyOptions KeyProbe KeyStatus LimitStatus Loadable Logger LostPolicy
-    MemoryAdmissionStoreOptions MemoryLedgerOptions ModelOptions ModelStatus Operation OptionsProblem Preferences ReferenceImage ReleasedRecord RequestEvent
-    ResponseFormat ResultsOptions RotateOptions RunTasksOptions SettledRecord SizeMode StreamFormat TaskBatch TaskOptions
-    TimeoutOptions UnresolvedRecord Usage UsageRecord WebhookEndpoint WebhookEndpointName
-    WebhookFilter WebhookMessage Webhooks WebhooksOptions`,
+    generateApiKey GeneratedApiKey hashApiKey IdempotencyOptions ImageRequest isGatewayError Loadable Logger
+    ModelOptions Operation OptionsProblem Preferences ReleasedRecord RequestEvent ResponseFormat ResultsOptions
+    SettledRecord SizeMode StreamFormat TaskOptions Telemetry TimeoutOptions UnresolvedRecord Usage UsageRecord
+    WebhookEndpoint WebhooksOptions`,
   "./adapter.ts": `
-    AttemptDetail AttemptObserver CallObserver AttemptCounts ChannelError ChannelPause ChannelState PauseOptions ProbeEstimate ProbeModel ResumeOptions CooldownChange HoldEndReport ObservedResponse SkippedRoute StartedAttempt StartedCall Telemetry
-    allowFreeing ClientSignal freeChunk Gateway GatewayRequest GatewayResponse GatewayResponseBody HeaderReader LimitReports LimitsPatch
-    createFetch isFreeable MountedHandler ReadableLike toChunks WebHost`,
+    allowFreeing AttemptDetail AttemptObserver CallObserver ClientSignal CooldownChange checkMounted checkOptionNames createFetch freeChunk Gateway
+    GatewayRequest GatewayResponse GatewayResponseBody HeaderReader HoldEndReport isFreeable MountedHandler
+    ObservedResponse ReadableLike SkippedRoute StartedAttempt StartedCall Telemetry toChunks WebHost`,
   "./stores.ts": `
     BudgetAlert BudgetLedger BudgetPeriod BudgetStore BudgetThreshold createAlert createAlertListeners findAlerts findPeriod
     findPeriodsAround MAX_ALERT_AGE_MS parsePeriodKey PeriodBalance PeriodFilter PeriodSpan PeriodUnit readListLimit readTagKey CallerBalance
     StoredAlert StoredHold toPeriodBalance toStoredName withPeriod
     addDecimals AdmissionDecision AdmissionRequest AdmissionStore AttemptRecord Balance ByteRange CallerAuditLine
     CallerAuditPage CallerChange CallerLedger CallerLookup CallerPage CallerStore CallerUpdate checkCallerUpdate checkHold
-    checkRecord checkStoredCallerId checkTask checkTaskEnd checkUpstream checkTaskImages checkWebhookAttempt compareAge ConcurrencyLimit consoleLogger Cooldown Counts CountsRequest createMemoryAdmissionStore
+    checkOptionNames checkRecord checkStoredCallerId checkTask checkTaskEnd checkUpstream checkTaskImages checkWebhookAttempt compareAge ConcurrencyLimit consoleLogger Cooldown Counts CountsRequest createMemoryAdmissionStore
     createMemoryLedger createTakenRecords Decimal EntryFailure formatDecimal GatewayError HoldRecord KeptHold
     HoldResult IdempotencyOutcome IdempotencyRequest ImageToStore isAtMost isName Ledger Logger LostPolicy
     MemoryAdmissionStore MemoryAdmissionStoreOptions MemoryLedgerOptions multiplyDecimal negateDecimal NewTask Operation Outbox parseHold
     parseRecord readDecimal RecordFilter ReleasedRecord reportFailures ResultStore SettledRecord StoredCaller StoredImage StoredKey StoredResponse StoreImage
     SweepOptions TakeKeptOptions TakenRecords TakenTask TakeOptions Task TaskChange TaskEnd TaskLedger TaskPage TaskRepeat TaskStatus
     TaskStore TaskSubmission TaskSweep TaskSweepOptions toInstant toReleasedRecord TotalsKey toUnresolvedRecord
+    addCounts assertWanted ClientSignal compareStrings CountsOf ReportOptions
     countRecord createCounts createUsageHistory DURATION_LIMITS findDuration GrowingCounts HistoryLedger HistoryStore PageCursor PageQuery
-    readFacts SeriesKey showCounts SummedUsage SumQuery TimeSpan UsageCounts UsageFacts UsageHistory UsageOutcome
+    readFacts SeriesKey SumQuery TimeSpan UsageCounts UsageFacts UsageHistory UsageOutcome
     UnresolvedRecord Usage UsageRecord UsageReports UsageTotal WebhookAttempt WebhookEndpointName WebhookFilter WebhookMessage WebhookStore WebhookTakeOptions WindowLimit WindowState`,
   "./billing/index.ts": `
     BudgetAlert BudgetPeriod BudgetReports BudgetStatus BudgetThreshold findPeriod PeriodBalance PeriodFilter PeriodicBudget
@@ -52,7 +49,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     createMemoryLedger DecimalInput estimateCharge EstimateInput exportRecords ImagePrice
     ItemizedDerivation LostPolicy MadeImage MemoryLedgerOptions ModelDetails Operation PerImageDetails
     PerRequestDerivation PerRequestDetails PerTokenDerivation PerTokenDetails PriceTables PriceTier
-    RecordFilter ReleasedRecord RequestBounds RoundingLine SettledRecord TokenKind TotalsKey
+    RecordFilter ReleasedRecord ReportOptions RequestBounds RoundingLine SettledRecord TokenKind TotalsKey
     createRepricer RepricedSums RepricedUsage Repricer repriceRecords GatewayUsage HistoryLedger RecordPage RecordQuery SeriesKey SeriesQuery UsageHistory UsageLine UsageOutcome UsageSeries
     UsageSums UnresolvedRecord Usage UsageRecord UsageReports UsageTotal`,
   "./families/index.ts": `
@@ -67,6 +64,13 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "./families/gemini/gemini.ts": "gemini",
   "./families/openai/index.ts": "openai",
   "./openapi.ts": "openApiDocument",
+  "./operator.ts": `
+    AttemptCounts BudgetReports BudgetStatus CallerAuditEntry CallerInfo CallerKey CallerList CallerPatch Callers
+    CallerSettings CallerWithKey ChangedField ChangeOptions ChannelControl ChannelError ChannelPause ChannelProbe ChannelProbeOptions
+    ChannelState ChannelStatus EstimateQuery GatewayStatus GatewayUsage HealthCheckStatus HealthState KeyOptions
+    KeyProbe KeyStatus LimitReports LimitsPatch LimitStatus ModelStatus PauseOptions ProbeEstimate ProbeModel
+    RequestEstimate ResumeOptions RotateOptions RunTasksOptions TaskBatch WebhookEndpointName WebhookFilter
+    WebhookMessage Webhooks`,
   "./reference.ts": "createReference ReferenceOptions ReferencePage",
   "./testing.ts": `
     createFamilyChecks Dependencies FamilyCheck FamilyCheckError FamilySubject RecordedExchange RecordedFailure RecordedRequest
@@ -80,8 +84,8 @@ describe("the entry point", () => {
     expect(namesOf(file).toSorted()).toEqual(names.split(/\s+/).filter(Boolean).toSorted());
   });
 
-  it("index.ts has fewer than 100 names", () => {
-    expect(namesOf("./index.ts").length).toBeLessThan(100);
+  it("index.ts has fewer than 60 names", () => {
+    expect(namesOf("./index.ts").length).toBeLessThan(60);
   });
 
   it("lists are those of package.json", () => {

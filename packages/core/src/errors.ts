@@ -113,8 +113,12 @@ export const ERROR_KINDS = {
   upstream_timeout: { status: 504, type: "upstream_error" },
 } as const satisfies Record<string, ErrorKind>;
 
-/** The gateway's own error codes. A provider's code is kept beside it, see {@link GatewayError.upstreamCode}. */
-export type ErrorCode = keyof typeof ERROR_KINDS;
+/**
+ * The gateway's own error codes. The page of errors lists them with their status, cause and remedy. A provider's code is kept
+ * beside it, see {@link GatewayError.upstreamCode}.
+ */
+// With `keyof` alone, the compiler would show all codes in place of this name.
+export type ErrorCode = Extract<keyof typeof ERROR_KINDS, string>;
 
 /** Details of an error. */
 export interface GatewayErrorDetails {
@@ -124,6 +128,7 @@ export interface GatewayErrorDetails {
   readonly status?: number | undefined;
   /** The provider's error code; the envelope shows it as `error.code`. */
   readonly upstreamCode?: string | undefined;
+  /** The provider's id of the request; the envelope shows it as `error.upstream_request_id`. */
   readonly upstreamRequestId?: string | undefined;
   /** The provider's own error body, JSON. The native endpoint responds with it. */
   readonly upstreamBody?: string | undefined;
@@ -138,13 +143,15 @@ export interface GatewayErrorDetails {
   readonly limit?: string | undefined;
   /** Further headers of the response. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** The original error, for `onError` and the log. The client does not get it. */
   readonly cause?: unknown;
 }
 
 const MARK = Symbol.for("calotype.GatewayError");
 
 /**
- * An error that is sent to the client. Throw one from `authenticate` or `beforeSend` to choose the response.
+ * An error that is sent to the client. Throw one from `authenticate`, `beforeSend` or `afterImage` to choose the response.
+ * `onError` gets the one that the client got. Recognize it with {@link isGatewayError}: there may be two copies of the package.
  *
  * @example
  * ```ts
@@ -154,19 +161,35 @@ const MARK = Symbol.for("calotype.GatewayError");
  * ```
  */
 export class GatewayError extends Error {
+  /** Always `"GatewayError"`. */
   override readonly name = "GatewayError";
+  /** The code of the error; the envelope has it as `error.code`, unless there is an `upstreamCode`. */
   readonly code: ErrorCode;
+  /** The HTTP status of the response. */
   readonly status: number;
+  /** The type of the error; the envelope has it as `error.type`. */
   readonly type: ErrorType;
+  /** The field that is wrong, as a path; the envelope has it as `error.param`. */
   readonly param: string | undefined;
+  /** The provider's error code; the envelope has it as `error.code`. */
   readonly upstreamCode: string | undefined;
+  /** The provider's id of the request; the envelope has it as `error.upstream_request_id`. */
   readonly upstreamRequestId: string | undefined;
+  /** The provider's own error body, JSON. The native endpoint responds with it. */
   readonly upstreamBody: string | undefined;
+  /** Seconds after which a repeat makes sense; sent as `retry-after`. */
   readonly retryAfterSeconds: number | undefined;
+  /** `false` if a repeat could be charged twice or cannot succeed; sent as `x-should-retry: false`. */
   readonly shouldRetry: false | undefined;
+  /** The limit that refused the request, such as `requests` or `budget`. */
   readonly limit: string | undefined;
+  /** Further headers of the response. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Marks the class across copies of the package, where `instanceof` fails. */
+  /**
+   * Marks the class across copies of the package, where `instanceof` fails.
+   *
+   * @internal
+   */
   readonly [MARK] = true;
 
   constructor(code: ErrorCode, message: string, details: GatewayErrorDetails = {}) {

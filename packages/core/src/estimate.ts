@@ -10,6 +10,7 @@ import type { JsonObject } from "./util/json.js";
 
 /** A request whose charge is asked for. */
 export interface EstimateQuery {
+  /** Of `/v1/images/generations` or `/v1/images/edits`. */
   readonly operation: Exclude<Operation, "native">;
   /** The fields of the JSON body. The images of an edit may be any links, because they are not loaded. */
   readonly fields: JsonObject;

@@ -479,7 +479,7 @@ describe("a client that stops reading", () => {
     const { body } = await get();
     const reader = body?.getReader();
     await reader?.read();
-    await vi.waitFor(() => expect(store).toMatchObject({ openBodies: 0 }), 5_000);
+    await vi.waitFor(() => expect(store).toMatchObject({ openBodies: 0 }));
     await expect(
       (async () => {
         for (let read = 0; read < 200; read++) await reader?.read();

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { startCpuClock } from "./testing/cpu-clock.js";
+import { casesOf } from "./testing/random.js";
 import { createTestGateway } from "./testing/test-gateway.js";
 
 const A = '"model":"seedream-4-0-250828","prompt":"x"';
@@ -289,7 +290,7 @@ describe("any body at all", () => {
           if (response.status === 200) taken++;
           expect(Object.keys(response.body)).toContain(response.status === 200 ? "data" : "error");
         }),
-        { numRuns: 1_000 },
+        { numRuns: casesOf(1_500) },
       );
       expect(taken).toBeGreaterThan(50);
       expect(calls).toHaveLength(taken);
@@ -325,7 +326,7 @@ describe("any body at all", () => {
       fc.asyncProperty(fc.array(fragment, { maxLength: 30 }), async (parts) => {
         expect((await post(parts.join(""))).status).toBe(400);
       }),
-      { numRuns: 800 },
+      { numRuns: casesOf(1_000) },
     );
   });
 });

@@ -60,6 +60,11 @@ export interface GatewayRequest {
    * gateway does not use it; a page such as that of `@calotype/studio` does.
    */
   clientAddress?(): string | undefined;
+  /**
+   * True if the host encodes responses itself, and would encode one a second time that has the header `content-encoding`, as
+   * Next.js and Workers do. A response then has no such header. Default `false`.
+   */
+  readonly encodesResponses?: boolean | undefined;
   /** The caller of the request, if the host has found out itself who it is: an API key is then not read. */
   readonly caller?: Caller | undefined;
   /** Preferences for this request, in place of the caller's own. */

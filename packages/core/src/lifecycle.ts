@@ -3,6 +3,7 @@ import type { Holds } from "./billing/hold.js";
 import type { EntryFailure, Ledger } from "./billing/ledger.js";
 import type { LostPolicy } from "./billing/records.js";
 import type { CallContinuer } from "./continue-calls.js";
+import { GatewayError } from "./errors.js";
 import type { Logger } from "./logger.js";
 import type { Sweeper } from "./results/sweeper.js";
 import type { SweepTasks } from "./tasks/sweep.js";
@@ -254,4 +255,9 @@ async function sweepOwn(parts: ShutDownParts): Promise<void> {
   });
   // Not before the late writes, which know how some of these tasks ended.
   await parts.sweepTasks?.(true);
+}
+
+/** The refusal of a request, or of a call of the gateway, after `close` was called. */
+export function closedError(): GatewayError {
+  return new GatewayError("gateway_closed", "This server is shutting down.", { retryAfterSeconds: 1 });
 }

@@ -142,6 +142,19 @@ describe("a paused channel", () => {
     expect(gateway.status().channels).toMatchObject([{ state: "ready" }]);
   });
 
+  it.each([null, "an hour", 60, ["by"]])(
+    "is not changed with %j in place of the options",
+    async (options) => {
+      const { gateway } = openAt(SINGLE);
+      const refused = { code: "invalid_request_error", message: "The options must be an object." };
+
+      for (const name of ["pauseChannel", "resumeChannel", "probeChannel"] as const) {
+        await expect(gateway[name]("one", options as never)).rejects.toMatchObject(refused);
+      }
+      expect(gateway.status().channels).toMatchObject([{ state: "ready" }]);
+    },
+  );
+
   it("makes the channels fail in healthz, and is not changed after the gateway has closed", async () => {
     const { gateway } = openAt({ ...SINGLE, healthz: true });
     const check = async (): Promise<unknown> => {

@@ -14,6 +14,12 @@ function open({ page = "swagger-ui", read = async () => SCRIPT }: Partial<Refere
   return { gateway, ...test, get };
 }
 
+it("an unknown page is an error that names the known ones", () => {
+  expect(() => open({ page: "swagger" as never })).toThrow(
+    "page of createReference must be swagger-ui or scalar.",
+  );
+});
+
 describe("GET /reference", () => {
   it("lets the browser load from this server only", async () => {
     const response = await open().get("/reference");

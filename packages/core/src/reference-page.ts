@@ -80,7 +80,7 @@ interface ServedFile {
  *
  * const swagger = import.meta.resolve("swagger-ui-dist/package.json");
  * const gateway = createGateway({
- *   models: { "seedream-4-5-251128": { family: "seedream" } },
+ *   models: { "doubao-seedream-4-5-251128": { family: "seedream" } },
  *   channels: [{ id: "ark", family: "seedream", apiKey: process.env.ARK_API_KEY }],
  *   callers: [{ id: "me", key: process.env.CALOTYPE_API_KEY }],
  *   openapi: true,
@@ -89,6 +89,9 @@ interface ServedFile {
  * ```
  */
 export function createReference({ page, read }: ReferenceOptions): ReferencePage {
+  if (!Object.hasOwn(PAGES, page)) {
+    throw new TypeError(`page of createReference must be ${Object.keys(PAGES).join(" or ")}.`);
+  }
   const { files, start, styles } = PAGES[page];
   const served = new Map<string, Promise<ServedFile>>();
 

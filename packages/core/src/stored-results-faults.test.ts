@@ -7,7 +7,7 @@ import type { GatewayOptions } from "./options/options.js";
 import type { AfterImage } from "./results/after-image.js";
 import type { ImageToStore, ResultStore } from "./results/store.js";
 import { PNG } from "./testing/form-bytes.js";
-import { createRandom, type Random, SEED } from "./testing/random.js";
+import { casesOf, createRandom, type Random, SEED } from "./testing/random.js";
 import {
   ARK_KEY,
   CALLER_KEY,
@@ -22,7 +22,7 @@ import { isJsonObject, type JsonObject } from "./util/json.js";
  * Random requests, providers, stores, functions of operators and clients. Each case runs twice, with and without a store:
  * the store may change nothing but the links. `RUNS` and `TEST_SEED` in the environment repeat a case or run more of them.
  */
-const RUNS = Number(process.env["RUNS"] ?? 120);
+const RUNS = Number(process.env["RUNS"] ?? casesOf(300));
 
 const SEEDREAM = "seedream-4-5-251128";
 const SINGLE = "seedream-5-0-pro-260628";

@@ -230,7 +230,9 @@ describe("a results store", () => {
         ),
       ).toBe(true);
       expect(records).toMatchObject([{ images: 2, charge: "0.2" }]);
-      expect(logs.filter(({ message }) => message === "The image could not be stored.")).toHaveLength(2);
+      const failures = logs.filter(({ message }) => message === "The image could not be stored.");
+      const line = { fields: { requestId: records[0]?.id } };
+      expect(failures).toMatchObject([line, line]);
       const isNativeStream = isNative(request, options);
       expect(text.match(/image_not_stored/g) ?? []).toHaveLength(isNativeStream ? 0 : 2);
     },

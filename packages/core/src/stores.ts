@@ -53,6 +53,7 @@ export type {
   PeriodBalance,
   PeriodFilter,
   RecordFilter,
+  ReportOptions,
   SweepOptions,
   TakeKeptOptions,
   TotalsKey,
@@ -79,7 +80,7 @@ export {
   type UsageRecord,
   withPeriod,
 } from "./billing/records.js";
-export { compareAge, readTagKey } from "./billing/reports.js";
+export { assertWanted, compareAge, compareStrings, readTagKey } from "./billing/reports.js";
 export {
   checkCallerUpdate,
   checkHold,
@@ -120,22 +121,22 @@ export type {
   WebhookTakeOptions,
 } from "./billing/task-store.js";
 export {
+  addCounts,
   countRecord,
   createCounts,
   DURATION_LIMITS,
   findDuration,
-  type GrowingCounts,
   readFacts,
-  showCounts,
   type UsageFacts,
 } from "./billing/usage-counts.js";
 export type {
+  CountsOf,
+  GrowingCounts,
   HistoryLedger,
   HistoryStore,
   PageCursor,
   PageQuery,
   SeriesKey,
-  SummedUsage,
   SumQuery,
   TimeSpan,
   UsageCounts,
@@ -144,6 +145,7 @@ export type {
 } from "./billing/usage-history.js";
 export { createUsageHistory } from "./billing/usage-series.js";
 export { GatewayError } from "./errors.js";
+export type { ClientSignal } from "./http.js";
 export { consoleLogger, type Logger } from "./logger.js";
 export type { ByteRange, ImageToStore, ResultStore, StoredImage, StoreImage } from "./results/store.js";
 export type { AttemptRecord, Cooldown, Operation, Usage } from "./types.js";
@@ -158,3 +160,4 @@ export {
 } from "./util/decimal.js";
 export { toInstant } from "./util/instant.js";
 export { isName } from "./util/name.js";
+export { checkOptionNames } from "./util/option-names.js";

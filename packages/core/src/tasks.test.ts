@@ -231,7 +231,7 @@ describe("a task", () => {
     for (const each of submitted) expect((await ended(each)).status).toBe("completed");
     expect(most).toBe(1);
     await vi.waitFor(() => expect(records).toHaveLength(3));
-  }, 20_000);
+  });
 
   it("fails with the error of the provider, and costs what it reported", async () => {
     const { post, ended, ledger } = open(refuseContent);

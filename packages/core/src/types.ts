@@ -291,6 +291,7 @@ export interface ImageResult {
 export interface AttemptRecord {
   /** The index of the upstream call, from 0. Only if the request took several, see {@link ImageRequest.upstreamCalls}. */
   readonly call?: number;
+  /** The id of the channel. */
   readonly channel: string;
   /** The index of the key in the channel's `apiKey`, from 0. */
   readonly key: number;

@@ -11,7 +11,7 @@ import {
 
 const HOST = "ark-3.internal.test";
 const ADDRESS = "10.20.30.40";
-const PLACE = new RegExp(`${HOST}|${ADDRESS}|8443`);
+const PLACE = new RegExp(`${HOST}|${ADDRESS}|:8443`);
 const REQUEST = { model: "doodle", prompt: "a kite" };
 
 /** The error of `fetch`, whose cause contains the provider's host. */

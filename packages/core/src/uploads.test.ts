@@ -118,7 +118,7 @@ function countOpenFiles(): number {
   }).length;
 }
 
-const filesGone = (): Promise<void> => vi.waitFor(() => expect(countOpenFiles()).toBe(0), 5_000);
+const filesGone = (): Promise<void> => vi.waitFor(() => expect(countOpenFiles()).toBe(0));
 
 afterEach(filesGone);
 

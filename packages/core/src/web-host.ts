@@ -1,7 +1,8 @@
 import type { GatewayRequest, GatewayResponse } from "./http.js";
+import { IS_WORKERS } from "./options/options.js";
 
 /** What a host of Web requests adds to a request. */
-export type WebHost = Pick<GatewayRequest, "waitUntil" | "mountPath" | "clientAddress">;
+export type WebHost = Pick<GatewayRequest, "waitUntil" | "mountPath" | "clientAddress" | "encodesResponses">;
 
 /** What responds to the requests of a host: a gateway, or a page that is mounted like one. */
 export interface MountedHandler {
@@ -9,6 +10,23 @@ export interface MountedHandler {
   handle(request: GatewayRequest): Promise<GatewayResponse> | null;
   /** Returns the 404 for such a path. */
   notFound(request: Pick<GatewayRequest, "method" | "url" | "headers">): GatewayResponse;
+}
+
+/**
+ * For adapters: checks what was passed to them, so that a mistake is an error at startup and not at the first request. It reads
+ * no property, because an app may pass a proxy that creates its gateway when it is first used.
+ *
+ * @param adapter the name of the function that was called
+ * @throws TypeError if it is no object, or a promise
+ */
+export function checkMounted(mounted: unknown, adapter: string): void {
+  const isObject = typeof mounted === "object" && mounted !== null;
+  if (isObject && !("then" in mounted)) return;
+  const value = mounted === null ? "null" : typeof mounted;
+  const mistake = isObject ? "a promise: await it first" : value;
+  throw new TypeError(
+    `${adapter} needs the gateway that createGateway returned, or a studio. It got ${mistake}.`,
+  );
 }
 
 /** Creates the function that responds to Web requests. */
@@ -32,6 +50,7 @@ class WebRequest implements GatewayRequest {
   readonly headers: Headers;
   readonly body: ReadableStream<Uint8Array> | null;
   readonly bodyConsumed: boolean;
+  readonly encodesResponses: boolean;
   readonly waitUntil: GatewayRequest["waitUntil"];
   readonly #host: WebHost;
   readonly #request: Request;
@@ -43,6 +62,7 @@ class WebRequest implements GatewayRequest {
     this.headers = request.headers;
     this.body = request.body;
     this.bodyConsumed = request.bodyUsed;
+    this.encodesResponses = host.encodesResponses ?? IS_WORKERS;
     // Called as a method of `host`, because the context of a Worker rejects a call on another object.
     this.waitUntil = host.waitUntil && ((work) => host.waitUntil?.(work));
     this.#request = request;

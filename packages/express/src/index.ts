@@ -1,4 +1,5 @@
 import type { Gateway } from "@calotype/core";
+import { checkMounted } from "@calotype/core/adapter";
 import { handleNodeRequest } from "@calotype/node";
 import type { RequestHandler } from "express";
 
@@ -7,6 +8,8 @@ import type { RequestHandler } from "express";
  * Requests for other paths go to the next handler. Mount it before any body parser if you can; it also accepts what a
  * JSON parser before it has left.
  *
+ * @param gateway the gateway, or a studio
+ * @returns a handler for `app.use`
  * @example
  * ```ts
  * import { createGateway } from "@calotype/core";
@@ -24,6 +27,7 @@ import type { RequestHandler } from "express";
  * ```
  */
 export function toExpressHandler(gateway: Pick<Gateway, "handle">): RequestHandler {
+  checkMounted(gateway, "toExpressHandler");
   return (req, res, next) => {
     const handled = handleNodeRequest(gateway, req, res, {
       url: req.baseUrl + req.url,

@@ -8,7 +8,7 @@ import { replayFinding } from "./run-part.ts";
 import { runTask } from "./run-task.ts";
 
 /** For all parts together. */
-const SECONDS = isFull() ? 600 : 10;
+const SECONDS = isFull() ? 600 : 5;
 const WEIGHTS = PARTS.reduce((sum, { weight = 1 }) => sum + weight, 0);
 
 it.each(PARTS)("$name finds nothing", { timeout: SECONDS * 1000 + 120_000 }, async ({ name, weight = 1 }) => {

@@ -71,6 +71,19 @@ describe("a part that finds something", () => {
   });
 });
 
+it("a part whose time is over before it begins tries one input", async () => {
+  let tries = 0;
+  const part: Part = {
+    ...noSevens,
+    async run(context) {
+      while (!context.isOver()) tries += 1;
+    },
+  };
+  results.push(await runPart(part, { ...TASK, seconds: 0 }));
+
+  expect(tries).toBe(1);
+});
+
 it("blames the input under way for an unhandled rejection", async () => {
   const result = await run({
     ...noSevens,

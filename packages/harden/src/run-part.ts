@@ -34,17 +34,25 @@ export async function runPart(part: Part, task: Task): Promise<TaskResult> {
   const figures: Record<string, number> = {};
   const files = new Map<string, string>();
   let current: unknown;
+  /** Whether the part tries an input, or was told that it may. */
+  let mayTry = false;
   const context: PartContext = {
     seed: task.seed,
     random: createRandom(task.seed, part.name),
     share: task.share,
-    isOver: () => Date.now() >= end || files.size >= MAX_FINDINGS,
+    isOver() {
+      // On a busy machine, the time may be over before a part is ready. It tries one input then.
+      const isFirst = !mayTry;
+      mayTry = true;
+      return (!isFirst && Date.now() >= end) || files.size >= MAX_FINDINGS;
+    },
     msLeft: () => Math.max(0, end - Date.now()),
     count(figure, by = 1) {
       figures[figure] = (figures[figure] ?? 0) + by;
     },
     begin(input) {
       current = input;
+      mayTry = true;
     },
     async report(finding) {
       if (files.has(finding.rule)) return;

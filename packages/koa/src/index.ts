@@ -1,4 +1,5 @@
 import type { Gateway } from "@calotype/core";
+import { checkMounted } from "@calotype/core/adapter";
 import { handleNodeRequest, readMountPath } from "@calotype/node";
 import type { Middleware, Request } from "koa";
 
@@ -27,6 +28,7 @@ import type { Middleware, Request } from "koa";
  * ```
  */
 export function toKoaMiddleware(gateway: Pick<Gateway, "handle">): Middleware {
+  checkMounted(gateway, "toKoaMiddleware");
   return async (ctx, next) => {
     const handled = handleNodeRequest(gateway, ctx.req, ctx.res, {
       ...readMountPath(ctx.url, ctx.originalUrl),

@@ -1,4 +1,5 @@
 import type { Gateway } from "@calotype/core";
+import { checkMounted } from "@calotype/core/adapter";
 import { after } from "next/server.js";
 
 /** The second argument of a route handler. */
@@ -22,8 +23,8 @@ export type RouteHandlers = Readonly<
  * `app/ai/[...path]/route.ts` serves `/ai/v1/images/generations`, `app/v1/[...path]/route.ts` serves
  * `/v1/images/generations`.
  *
- * @param gateway the gateway, or a function that creates it at the first request. `next build` also loads the route,
- * usually without the keys that a gateway needs.
+ * @param gateway the gateway, or a function that creates or imports it at the first request. `next build` also loads the
+ * route, usually without the keys that a gateway needs.
  * @example
  * ```ts
  * // app/ai/[...path]/route.ts
@@ -39,16 +40,29 @@ export type RouteHandlers = Readonly<
  * );
  * ```
  */
-export function toNextHandlers(gateway: Mounted | (() => Mounted)): RouteHandlers {
-  let created: Mounted | undefined;
+export function toNextHandlers(gateway: Mounted | (() => Mounted | Promise<Mounted>)): RouteHandlers {
+  if (typeof gateway !== "function") checkMounted(gateway, "toNextHandlers");
+  const load = typeof gateway === "function" ? createOnce(gateway) : () => gateway;
   const handle: RouteHandler = async (request, { params }) => {
-    created ??= typeof gateway === "function" ? gateway() : gateway;
+    const mounted = await load();
+    checkMounted(mounted, "toNextHandlers");
     const mountPath = readMountPath(new URL(request.url).pathname, await params);
     // Work that continues after the response, such as a stream whose client has disconnected, must outlive the
     // request.
-    return created.fetch(request, { waitUntil: after, mountPath });
+    // Next.js removes the header `content-encoding` of a response, and compresses the body itself.
+    return mounted.fetch(request, { waitUntil: after, mountPath, encodesResponses: true });
   };
   return { GET: handle, POST: handle, PUT: handle, PATCH: handle, DELETE: handle, OPTIONS: handle };
+}
+
+/** Calls the function with the first request, and again with the next one if it failed. */
+function createOnce(create: () => Mounted | Promise<Mounted>): () => Promise<Mounted> {
+  let created: Promise<Mounted> | undefined;
+  const forget = (error: unknown): never => {
+    created = undefined;
+    throw error;
+  };
+  return () => (created ??= Promise.resolve().then(create).catch(forget));
 }
 
 /**

@@ -1,6 +1,6 @@
-import type { Server } from "node:http";
 import process from "node:process";
 import type { Gateway } from "@calotype/core";
+import { checkOptionNames } from "@calotype/core/adapter";
 
 /** How {@link closeOnSignals} closes a server. */
 export interface CloseOnSignalsOptions {
@@ -18,6 +18,13 @@ export interface CloseOnSignalsOptions {
   readonly signals?: readonly NodeJS.Signals[] | undefined;
 }
 
+/** A server that {@link closeOnSignals} closes: one of `node:http`, `node:https` or `node:http2`. */
+export interface ClosableServer {
+  close(): unknown;
+  /** Servers of `node:http2` have none. */
+  closeIdleConnections?(): void;
+}
+
 const DEFAULT_DEADLINE_SECONDS = 25;
 const DEFAULT_SIGNALS: readonly NodeJS.Signals[] = ["SIGTERM", "SIGINT"];
 /** The time for clients that do not read their response, in milliseconds. Everything is settled by then. */
@@ -29,8 +36,9 @@ const EXIT_AFTER_MS = 2_000;
  * A second signal ends it at once. The gateway starts at once, see `gateway.start`, so that tasks need not wait for the
  * first request. If `onClosed` fails, the process ends with its error and exit code 1.
  *
- * @param server an HTTP or HTTPS server; `app.listen` of Express and Koa returns one
+ * @param server an HTTP, HTTPS or HTTP/2 server; `app.listen` of Express and Koa returns one
  * @throws RangeError if `deadlineSeconds` is not a number of at least 0
+ * @throws TypeError for an unknown option
  * @example
  * ```ts
  * import { createServer } from "node:http";
@@ -47,10 +55,11 @@ const EXIT_AFTER_MS = 2_000;
  * ```
  */
 export function closeOnSignals(
-  server: Pick<Server, "close" | "closeIdleConnections">,
+  server: ClosableServer,
   gateway: Pick<Gateway, "close"> & Partial<Pick<Gateway, "start">>,
   options: CloseOnSignalsOptions = {},
 ): void {
+  checkOptionNames("closeOnSignals", options, { deadlineSeconds: true, onClosed: true, signals: true });
   const { deadlineSeconds = DEFAULT_DEADLINE_SECONDS, onClosed, signals = DEFAULT_SIGNALS } = options;
   if (!(deadlineSeconds >= 0)) throw new RangeError("deadlineSeconds must be a number of at least 0.");
   // A server that closes on signals runs for long: it continues the tasks of its predecessor at once.
@@ -63,7 +72,7 @@ export function closeOnSignals(
     await gateway.close({ deadlineSeconds });
     await onClosed?.();
     // Clients keep their connections open, and `server.close` waits for them.
-    server.closeIdleConnections();
+    server.closeIdleConnections?.();
     setTimeout(() => process.exit(), EXIT_AFTER_MS).unref();
   };
   const onSignal = (): void => void close();

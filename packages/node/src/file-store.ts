@@ -1,7 +1,13 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { type FileHandle, link, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import type { ByteRange, ImageToStore, ResultStore, StoredImage } from "@calotype/core/stores";
+import {
+  type ByteRange,
+  checkOptionNames,
+  type ImageToStore,
+  type ResultStore,
+  type StoredImage,
+} from "@calotype/core/stores";
 import { FileBody } from "./file-body.js";
 import { type FileFacts, findFolder, parseFileName, toFileName } from "./stored-file.js";
 
@@ -23,7 +29,8 @@ export type FileStore = Required<Omit<ResultStore, "link" | "maxLinkSeconds">>;
  *
  * An image appears under its name when all of it is on the disk. So a process that is killed leaves no incomplete image.
  *
- * @throws TypeError if there is no directory
+ * @param options the folder
+ * @throws TypeError if there is no directory, or for an unknown option
  * @example
  * ```ts
  * import { createGateway } from "@calotype/core";
@@ -37,7 +44,9 @@ export type FileStore = Required<Omit<ResultStore, "link" | "maxLinkSeconds">>;
  * });
  * ```
  */
-export function createFileStore({ directory }: FileStoreOptions): FileStore {
+export function createFileStore(options: FileStoreOptions): FileStore {
+  checkOptionNames("createFileStore", options, { directory: true });
+  const { directory } = options;
   // The value is often that of an environment variable, which may be missing.
   if (typeof directory !== "string" || directory === "") {
     throw new TypeError("createFileStore needs a directory; is the environment variable set?");

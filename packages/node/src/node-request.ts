@@ -31,8 +31,9 @@ export function toGatewayRequest(
     isEncrypted: "encrypted" in req.socket && req.socket.encrypted === true,
     headers: {
       get(name) {
-        const value = req.headers[name.toLowerCase()];
-        return Array.isArray(value) ? value.join(", ") : (value ?? null);
+        const lower = name.toLowerCase();
+        const value = (lower === "host" && readSeveralHosts(req)) || req.headers[lower];
+        return typeof value === "object" ? value.join(", ") : (value ?? null);
       },
       keys: () => Object.keys(req.headers),
     },
@@ -43,6 +44,15 @@ export function toGatewayRequest(
     signal: new ResponseSignal(res),
     clientAddress: () => req.socket.remoteAddress,
   };
+}
+
+/**
+ * All Host headers of a request that has several. Node keeps the first of them, and a proxy may have used the last: joined,
+ * they are no valid host. Requests that a framework makes itself for tests have no `headersDistinct`.
+ */
+function readSeveralHosts(req: IncomingMessage): readonly string[] | undefined {
+  const hosts = "headersDistinct" in req ? req.headersDistinct["host"] : undefined;
+  return hosts !== undefined && hosts.length > 1 ? hosts : undefined;
 }
 
 /** A class: an object literal with a getter would give each request a hidden class of its own in V8. */
@@ -69,8 +79,8 @@ class ResponseSignal implements ClientSignal {
 
 /**
  * The whole path of a request, and the path at which the framework mounted the gateway. Frameworks remove the mount
- * path from `url` and keep the whole path in `originalUrl`. If a middleware has rewritten `url`, the mount path is
- * unknown.
+ * path from `url` and keep the whole path in `originalUrl`. Of `/ai?x=1`, mounted at `/ai`, they leave `/?x=1`. If a
+ * middleware has rewritten `url`, the mount path is unknown.
  */
 export function readMountPath(
   url: string,
@@ -78,8 +88,13 @@ export function readMountPath(
 ): { readonly url: string; readonly mountPath: string | undefined } {
   // koa-mount also removes the slash, if its path ends in one.
   const below = url.startsWith("/") ? url : `/${url}`;
-  if (originalUrl === undefined || originalUrl === below || !originalUrl.endsWith(below)) {
-    return { url: below, mountPath: undefined };
+  if (originalUrl === undefined || originalUrl === below) return { url: below, mountPath: undefined };
+  if (originalUrl.endsWith(below)) {
+    return { url: originalUrl, mountPath: originalUrl.slice(0, -below.length) };
   }
-  return { url: originalUrl, mountPath: originalUrl.slice(0, -below.length) };
+  const query = below.slice(1);
+  const isMountItself = (query === "" || query.startsWith("?")) && originalUrl.endsWith(query);
+  return isMountItself
+    ? { url: originalUrl, mountPath: originalUrl.slice(0, originalUrl.length - query.length) }
+    : { url: below, mountPath: undefined };
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Gateway } from "@calotype/core";
+import { checkMounted } from "@calotype/core/adapter";
 import { handleNodeRequest } from "./handle-node-request.js";
 import { readMountPath, toGatewayRequest } from "./node-request.js";
 import { sendResponse } from "./send-response.js";
@@ -30,6 +31,7 @@ export type NodeHandler = (
  * ```
  */
 export function toNodeHandler(gateway: Pick<Gateway, "handle" | "notFound">): NodeHandler {
+  checkMounted(gateway, "toNodeHandler");
   return (req, res, next) => {
     // Without `next` the server has no routes of its own.
     const host =

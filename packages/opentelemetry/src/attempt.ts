@@ -1,5 +1,5 @@
-import type { AttemptRecord } from "@calotype/core";
 import type { AttemptDetail, AttemptObserver, StartedAttempt } from "@calotype/core/adapter";
+import type { AttemptRecord } from "@calotype/core/billing";
 import {
   type Attributes,
   type Context,

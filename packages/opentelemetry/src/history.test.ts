@@ -144,7 +144,7 @@ describe("a provider's task", () => {
       ledger,
     });
     const pending = first.post({ model: "film" });
-    await vi.waitFor(() => expect(first.calls.length).toBeGreaterThan(1), { timeout: 10_000 });
+    await vi.waitFor(() => expect(first.calls.length).toBeGreaterThan(1));
     await first.gateway.close({ deadlineSeconds: 0.01 });
     const requestId = (await pending).headers.get("x-request-id");
     await waitForCalls(sdk.spans, 1);

@@ -1,5 +1,6 @@
 import type { SettledRecord } from "@calotype/core";
-import type { AttemptDetail, ChannelState } from "@calotype/core/adapter";
+import type { AttemptDetail } from "@calotype/core/adapter";
+import type { ChannelState } from "@calotype/core/operator";
 import type { Attributes, Context, Counter, Histogram, Meter } from "@opentelemetry/api";
 import { ATTRIBUTES } from "./names.js";
 

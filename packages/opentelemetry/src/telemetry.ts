@@ -1,4 +1,5 @@
 import type { Telemetry } from "@calotype/core";
+import { checkOptionNames } from "@calotype/core/adapter";
 import {
   createNoopMeter,
   type Meter,
@@ -53,6 +54,13 @@ export interface TelemetryOptions {
  * ```
  */
 export function createTelemetry(options: TelemetryOptions = {}): Telemetry {
+  checkOptionNames("createTelemetry", options, {
+    tracer: true,
+    meter: true,
+    forwardContext: true,
+    callerInMetrics: true,
+    recordPrompts: true,
+  });
   const { forwardContext = false, callerInMetrics = false, recordPrompts = false } = options;
   const tracer = options.tracer ?? trace.getTracer(SCOPE);
   const meter = options.meter ?? metrics.getMeter(SCOPE);

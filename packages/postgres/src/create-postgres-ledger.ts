@@ -1,5 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { BudgetLedger, CallerLedger, HistoryLedger, TaskLedger } from "@calotype/core/stores";
+import {
+  type BudgetLedger,
+  type CallerLedger,
+  checkOptionNames,
+  type HistoryLedger,
+  type TaskLedger,
+} from "@calotype/core/stores";
 import { createBudgets } from "./budgets.js";
 import { createCallers } from "./callers.js";
 import { createOldCounter } from "./count-old.js";
@@ -22,7 +28,8 @@ import { createStatements, createUnsureHolds, createWrites } from "./writes.js";
 export interface PostgresLedgerOptions {
   /**
    * A `Pool` of `pg`. You create and end it. At the same time, the ledger uses up to six of its connections for requests, up
-   * to six for tasks, one for each other call, and one for notifications.
+   * to six for tasks, two for reports (one if the pool has fewer than four), one for each other call, and one for
+   * notifications.
    */
   readonly pool: PostgresPool;
   /** The schema of the ledger's tables. Nothing else may use it. Default `"calotype"`. */
@@ -39,7 +46,7 @@ export interface PostgresLedgerOptions {
    */
   readonly leaseSeconds?: number | undefined;
   /**
-   * A call rejects if PostgreSQL takes longer than this time, in seconds. `totals` may take five minutes. More than
+   * A call rejects if PostgreSQL takes longer than this time, in seconds. `totals` and `history` may take five minutes. More than
    * 0, at most 86,400, default 10.
    */
   readonly timeoutSeconds?: number | undefined;
@@ -77,7 +84,20 @@ export interface PostgresLedger extends TaskLedger, CallerLedger, BudgetLedger, 
  * ```
  */
 export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLedger {
+  checkOptionNames("createPostgresLedger", options, {
+    pool: true,
+    schema: true,
+    migrate: true,
+    leaseSeconds: true,
+    timeoutSeconds: true,
+    now: true,
+  });
   const { pool, schema: name = "calotype", migrate: mayChange = true } = options;
+  if (typeof pool?.connect !== "function" || typeof pool.on !== "function") {
+    throw new TypeError(
+      "pool must be a Pool of pg: new Pool({ connectionString: process.env.DATABASE_URL }).",
+    );
+  }
   const schema = quoteSchema(name);
   const leaseMs = toMilliseconds(options, "leaseSeconds", 30);
   const timeoutMs = toMilliseconds(options, "timeoutSeconds", 10);
@@ -162,13 +182,13 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
       await ready();
       return await reports.balance(caller);
     },
-    totals: async (by, filter) => {
+    totals: async (by, filter, reportOptions) => {
       await ready();
-      return await reports.totals(by, filter);
+      return await reports.totals(by, filter, reportOptions);
     },
-    records: async function* (filter) {
+    records: async function* (filter, reportOptions) {
       await ready();
-      yield* reports.records(filter);
+      yield* reports.records(filter, reportOptions);
     },
     close: async () => await (closing ??= shutDown()),
   };

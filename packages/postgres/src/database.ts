@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { assertWanted, type ReportOptions } from "@calotype/core/stores";
 import { guardClient, type PostgresClient, type PostgresPool } from "./pool.js";
 import { isTransient } from "./postgres-error.js";
 import { withDeadline } from "./with-deadline.js";
@@ -26,7 +27,15 @@ interface Attempt {
  */
 export interface Database {
   /** Runs one statement in a transaction with time limits. */
-  run(query: SqlQuery, timeoutMs?: number): Promise<readonly Row[]>;
+  run(query: SqlQuery): Promise<readonly Row[]>;
+  /**
+   * The same for a statement that may read very many rows. At most {@link MAX_REPORTS} run at a time, so that they do not take
+   * all connections from the requests; the others wait, and their time limit begins after that.
+   *
+   * @throws DOMException named `AbortError` if the report was stopped. Its connection is closed, so that the server stops too.
+   * @throws RangeError if it takes too long
+   */
+  report(query: SqlQuery, options: ReportOptions, timeoutMs?: number): Promise<readonly Row[]>;
   /**
    * Calls a function of the schema that sets its own time limits (`FUNCTION_SETTINGS`). This saves the round trips of
    * a transaction.
@@ -42,8 +51,14 @@ const RETRY_MS: readonly number[] = [20, 100, 400];
 /** The longest wait for one lock. `FUNCTION_SETTINGS` says the same. */
 const LOCK_TIMEOUT_MS = 5000;
 
+/** The time limit of reports that read every record or total that they count. */
+export const SUMS_TIMEOUT_MS = 300_000;
+/** How many reports of a ledger run at a time. One if the pool has fewer than four connections. */
+const MAX_REPORTS = 2;
+
 /** Sends statements over connections of the pool. */
 export function createDatabase(pool: PostgresPool, defaultTimeoutMs: number): Database {
+  const inLine = createLine((pool.options?.max ?? 10) < 4 ? 1 : MAX_REPORTS);
   const connect = async <T>(work: (send: Send) => Promise<T>, end: number): Promise<T> => {
     const client = await withDeadline(pool.connect(), msUntil(end), (late) => late.release());
     return await useClient(client, (send) => withDeadline(work(send), msUntil(end)));
@@ -61,11 +76,33 @@ export function createDatabase(pool: PostgresPool, defaultTimeoutMs: number): Da
     }
   };
   return {
-    run: async (query, timeoutMs = defaultTimeoutMs) =>
+    run: async (query) =>
       await repeat(
         (send, { msLeft }) => transact(send, msLeft, () => send(query)),
-        performance.now() + timeoutMs,
+        performance.now() + defaultTimeoutMs,
       ),
+    report: async (query, options, timeoutMs = defaultTimeoutMs) =>
+      await inLine(async () => {
+        assertWanted(options);
+        const end = performance.now() + timeoutMs;
+        try {
+          return await repeat(
+            (send, { msLeft }) =>
+              untilStopped(
+                transact(send, msLeft, () => send(query), STOP_WITH_CLIENT),
+                options,
+              ),
+            end,
+          );
+        } catch (cause) {
+          // The limit of the server may be over a little earlier.
+          if (msUntil(end) > 100) throw cause;
+          const seconds = timeoutMs / 1000;
+          throw new RangeError(`the report took longer than ${seconds} seconds: choose a shorter period`, {
+            cause,
+          });
+        }
+      }),
     call: async (toQuery) =>
       await repeat((send, attempt) => send(toQuery(attempt)), performance.now() + defaultTimeoutMs),
     transact: async (work) => {
@@ -75,17 +112,67 @@ export function createDatabase(pool: PostgresPool, defaultTimeoutMs: number): Da
   };
 }
 
+/** Runs at most `max` works at a time, the others in their order when one has ended. */
+function createLine(max: number): <T>(work: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async (work) => {
+    if (running < max) running += 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      // The next one takes this place.
+      const next = waiting.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
+  };
+}
+
+/**
+ * From PostgreSQL 14 on, and not on Windows, the server notices within a second that a connection was closed. Elsewhere it runs
+ * the statement to its end.
+ */
+const STOP_WITH_CLIENT = `;
+      DO $$ BEGIN
+        PERFORM set_config('client_connection_check_interval', '1000', true);
+      EXCEPTION WHEN OTHERS THEN NULL;
+      END $$`;
+
+/** Rejects as soon as the report is stopped. The connection is then closed, see {@link useClient}. */
+async function untilStopped<T>(work: Promise<T>, options: ReportOptions): Promise<T> {
+  const { signal } = options;
+  if (signal?.addEventListener === undefined) return await work;
+  const { promise: stopped, reject } = Promise.withResolvers<never>();
+  const stop = (): void => {
+    try {
+      assertWanted(options);
+    } catch (error) {
+      reject(error);
+    }
+  };
+  signal.addEventListener("abort", stop);
+  try {
+    return await Promise.race([work, stopped]);
+  } finally {
+    signal.removeEventListener?.("abort", stop);
+    // The connection is closed under it.
+    work.catch(() => undefined);
+  }
+}
+
 const msUntil = (end: number): number => Math.max(0, Math.ceil(end - performance.now()));
 
 /** If the work fails, the connection is closed and the transaction with it. */
-async function transact<T>(send: Send, msLeft: number, work: () => Promise<T>): Promise<T> {
+async function transact<T>(send: Send, msLeft: number, work: () => Promise<T>, settings = ""): Promise<T> {
   // 0 would mean no limit. The last setting releases the locks of a process that stops during a transaction.
   const limitMs = Math.max(1, msLeft);
   await send({
     sql: `BEGIN ISOLATION LEVEL READ COMMITTED;
       SET LOCAL lock_timeout = ${Math.min(LOCK_TIMEOUT_MS, limitMs)};
       SET LOCAL statement_timeout = ${limitMs};
-      SET LOCAL idle_in_transaction_session_timeout = ${limitMs}`,
+      SET LOCAL idle_in_transaction_session_timeout = ${limitMs}${settings}`,
     values: [],
   });
   const result = await work();
@@ -130,6 +217,11 @@ export function readText(row: Row, column: string): string {
     throw new TypeError(`The ledger's tables are not as they should be: ${column} is ${typeof value}.`);
   }
   return value;
+}
+
+/** Returns the string in a column, or `null`. */
+export function readTextOrNull(row: Row, column: string): string | null {
+  return row?.[column] === null ? null : readText(row, column);
 }
 
 /** Returns the number in a column that is never null. */

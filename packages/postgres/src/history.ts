@@ -1,16 +1,27 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import {
+  addCounts,
   createUsageHistory,
   isName,
   type PageQuery,
   parseRecord,
-  type SummedUsage,
+  readDecimal,
   type SumQuery,
   toInstant,
+  type UsageCounts,
   type UsageHistory,
   type UsageOutcome,
 } from "@calotype/core/stores";
-import { type Database, type Row, readNumber, readText, type SqlQuery } from "./database.js";
-import { checkFilter, TOTALS_TIMEOUT_MS, toConditions, toKey } from "./reports.js";
+import {
+  type Database,
+  type Row,
+  readNumber,
+  readText,
+  readTextOrNull,
+  type SqlQuery,
+  SUMS_TIMEOUT_MS,
+} from "./database.js";
+import { checkFilter, toConditions, toKey } from "./reports.js";
 import { DURATION_COLUMNS, DURATION_INDEX, SUM_COLUMNS, toSums } from "./sql/hourly-totals.js";
 
 /** What history needs besides the database. */
@@ -22,21 +33,27 @@ export interface HistoryContext {
   readonly countOld: () => Promise<void>;
 }
 
+/** How many rows are added up before other work of the process goes on: a few milliseconds. */
+const ROWS_PER_TURN = 1_000;
+
 /** Creates the history of a schema. */
 export function createHistory(database: Database, { schema, ready, countOld }: HistoryContext): UsageHistory {
   return createUsageHistory({
-    sum: async (query) => {
+    sum: async (query, countsOf, options) => {
       checkFilter(query.filter);
       await ready();
       await countOld();
-      const rows = await database.run(toSumQuery(schema, query), TOTALS_TIMEOUT_MS);
-      return rows.map(readSums);
+      const rows = await database.report(toSumQuery(schema, query), options, SUMS_TIMEOUT_MS);
+      for (const [at, row] of rows.entries()) {
+        if (at % ROWS_PER_TURN === ROWS_PER_TURN - 1) await nextTurn();
+        addCounts(countsOf(readNumber(row, "span"), readTextOrNull(row, "key")), readSums(row));
+      }
     },
-    page: async (query) => {
+    page: async (query, options) => {
       checkFilter(query.filter);
       await ready();
       if (query.outcomes !== undefined || query.sort === "duration") await countOld();
-      const rows = await database.run(toPageQuery(schema, query), TOTALS_TIMEOUT_MS);
+      const rows = await database.report(toPageQuery(schema, query), options, SUMS_TIMEOUT_MS);
       return rows.map((row) => parseRecord(readText(row, "record")));
     },
     find: async (id) => {
@@ -51,19 +68,26 @@ export function createHistory(database: Database, { schema, ready, countOld }: H
 }
 
 /** The statement of sums, with one row per span and key. Each span is searched by its time. */
-function toSumQuery(schema: string, { source, spans, by, filter, outcomes }: SumQuery): SqlQuery {
+function toSumQuery(schema: string, query: SumQuery): SqlQuery {
+  const { source, spans, by, filter, outcomes, keys, maxCounts } = query;
   const { conditions, values } = toConditions(filter);
   if (outcomes !== undefined) conditions.push(toOutcomeCondition(outcomes));
   const key = by === undefined ? "''" : toKey(by, values);
   const from = values.push(spans.map((span) => span.from));
   const to = values.push(spans.map((span) => span.to));
+  const told =
+    keys === undefined ? "key" : `CASE WHEN key = ANY ($${values.push(keys)}::text[]) THEN key END`;
   const isHours = source === "hours";
   const [table, time] = isHours ? ["hourly_totals", "hour"] : ["records", "time"];
-  const sums = toSums("c.duration_index").map((sum, at) => {
-    const name = SUM_COLUMNS[at] ?? "";
-    const added = isHours ? `sum(${name})` : sum;
-    return `${name === "charge" ? `trim_scale(${added})` : added} AS ${name}`;
-  });
+  const sums = new Map(
+    toSums("c.duration_index").map((sum, at): [string, string] => {
+      const name = SUM_COLUMNS[at] ?? "";
+      return [name, isHours ? `sum(${name})` : sum];
+    }),
+  );
+  // One array, because each column of a row takes time to read.
+  const durations = `ARRAY[${DURATION_COLUMNS.map((name) => sums.get(name)).join(", ")}]`;
+  const shown = SHOWN.map((name) => `${sums.get(name)} AS ${name}`);
   // OFFSET 0: otherwise the index would be computed again for each of the sums that use it.
   const columns = isHours
     ? SUM_COLUMNS.join(", ")
@@ -72,21 +96,22 @@ function toSumQuery(schema: string, { source, spans, by, filter, outcomes }: Sum
     sql: `SELECT s.span - 1 AS span, u.* FROM unnest($${from}::float8[], $${to}::float8[])
         WITH ORDINALITY AS s (from_ms, to_ms, span)
       CROSS JOIN LATERAL (
-        SELECT key, ${sums.join(", ")} FROM (
+        SELECT ${told} AS key, ${shown.join(", ")}, ${durations} AS durations FROM (
           SELECT ${key} AS key, ${columns} FROM ${schema}.${table} c
             WHERE c.${time} >= to_timestamp(s.from_ms / 1000) AND c.${time} < to_timestamp(s.to_ms / 1000)
               AND ${conditions.join(" AND ")} OFFSET 0
         ) c GROUP BY 1
-      ) u WHERE u.requests <> 0`,
+      ) u WHERE u.requests <> 0 LIMIT ${maxCounts + 1}`,
     values,
   };
 }
 
-function readSums(row: Row): SummedUsage {
+/** The sums that have a column of their own. */
+const SHOWN = SUM_COLUMNS.filter((name) => !DURATION_COLUMNS.includes(name));
+
+function readSums(row: Row): UsageCounts {
   const read = (column: string): number => readNumber(row, column);
   return {
-    span: read("span"),
-    key: readText(row, "key"),
     requests: read("requests"),
     refused: read("refused"),
     failed: read("failed"),
@@ -95,8 +120,9 @@ function readSums(row: Row): SummedUsage {
     images: read("images"),
     tokens: read("tokens"),
     durationMs: read("duration_ms"),
-    durations: DURATION_COLUMNS.map(read),
-    charge: readText(row, "charge"),
+    // Such as {0,2,1}.
+    durations: readText(row, "durations").slice(1, -1).split(",").map(Number),
+    charge: readDecimal(readText(row, "charge")),
   };
 }
 

@@ -1,23 +1,21 @@
 import { Pool } from "pg";
 import { expect, it, vi } from "vitest";
 import { createPostgresLedger } from "./create-postgres-ledger.js";
-import { migratePostgresLedger } from "./migrate.js";
 import { startDelayingProxy } from "./testing/delaying-proxy.js";
 import { describeWithPostgres } from "./testing/describe-with-postgres.js";
 import { holdOf, recordOf } from "./testing/entries.js";
+import { expireCall, TIMEOUT_SECONDS } from "./testing/expire-call.js";
 import { readAll } from "./testing/read-all.js";
 
 /** A string that only the statement of a hold contains. */
 const HOLD_STATEMENT = ".make_holds(";
 
 await describeWithPostgres("a hold that the network delays", ({ url, pool, nameSchema }) => {
-  const open = async (timeoutSeconds: number) => {
+  const open = async () => {
     const schema = nameSchema();
-    // It takes longer than a call of these ledgers if the machine is busy.
-    await migratePostgresLedger({ pool, schema });
     const proxy = await startDelayingProxy(url);
     const proxied = new Pool({ connectionString: proxy.url });
-    const ledger = createPostgresLedger({ pool: proxied, schema, timeoutSeconds });
+    const ledger = createPostgresLedger({ pool: proxied, schema, timeoutSeconds: TIMEOUT_SECONDS });
     await ledger.ready();
     return {
       proxy,
@@ -33,9 +31,8 @@ await describeWithPostgres("a hold that the network delays", ({ url, pool, nameS
   };
 
   it("is not made after its release", async () => {
-    const { proxy, ledger, count, close } = await open(0.5);
-    proxy.delay(HOLD_STATEMENT);
-    await expect(ledger.hold(holdOf({ id: "req_1" }))).rejects.toThrow("did not respond in time");
+    const { proxy, ledger, count, close } = await open();
+    await expireCall(proxy, HOLD_STATEMENT, () => ledger.hold(holdOf({ id: "req_1" })));
     await ledger.release("req_1");
     expect(proxy.delayed()).toBe(1);
     await proxy.deliver();
@@ -47,10 +44,10 @@ await describeWithPostgres("a hold that the network delays", ({ url, pool, nameS
   });
 
   it("is not made after its release, if it was sent twice and the second statement made it", async () => {
-    const { proxy, ledger, count, close } = await open(10);
+    const { proxy, ledger, count, close } = await open();
     proxy.delay(HOLD_STATEMENT);
     const held = ledger.hold(holdOf({ id: "req_1" }));
-    await vi.waitUntil(() => proxy.delayed() === 1, 10_000);
+    await vi.waitUntil(() => proxy.delayed() === 1);
     proxy.delay("no statement");
     proxy.cutOff();
     expect(await held).toEqual({ ok: true });
@@ -63,16 +60,16 @@ await describeWithPostgres("a hold that the network delays", ({ url, pool, nameS
   });
 
   it("is not made after its request was refused for its budget, even if the budget has room by then", async () => {
-    const { proxy, ledger, count, close } = await open(10);
+    const { proxy, ledger, count, close } = await open();
     await ledger.hold(holdOf({ id: "req_0", amount: "1" }));
     proxy.delay(HOLD_STATEMENT);
     const held = ledger.hold(holdOf({ id: "req_1", amount: "1", budget: "1" }));
-    await vi.waitUntil(() => proxy.delayed() === 1, 10_000);
+    await vi.waitUntil(() => proxy.delayed() === 1);
     proxy.delay("no statement");
     proxy.cutOff();
     expect(await held).toMatchObject({ ok: false });
     await ledger.release("req_0");
-    await vi.waitUntil(async () => (await count("released_holds")) === 1, 10_000);
+    await vi.waitUntil(async () => (await count("released_holds")) === 1);
     await proxy.deliver();
 
     expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0" });
@@ -80,10 +77,10 @@ await describeWithPostgres("a hold that the network delays", ({ url, pool, nameS
   });
 
   it("is not made after it was sent again and settled", async () => {
-    const { proxy, ledger, close } = await open(10);
+    const { proxy, ledger, close } = await open();
     proxy.delay(HOLD_STATEMENT);
     const held = ledger.hold(holdOf({ id: "req_1" }));
-    await vi.waitUntil(() => proxy.delayed() === 1, 10_000);
+    await vi.waitUntil(() => proxy.delayed() === 1);
     proxy.delay("no statement");
     proxy.cutOff();
     await held;
@@ -96,9 +93,8 @@ await describeWithPostgres("a hold that the network delays", ({ url, pool, nameS
   });
 
   it("fails alone if it is sent together with others", async () => {
-    const { proxy, ledger, close } = await open(0.5);
-    proxy.delay(HOLD_STATEMENT);
-    await expect(ledger.hold(holdOf({ id: "req_1" }))).rejects.toThrow("did not respond in time");
+    const { proxy, ledger, close } = await open();
+    await expireCall(proxy, HOLD_STATEMENT, () => ledger.hold(holdOf({ id: "req_1" })));
     await ledger.release("req_1");
     await proxy.deliver();
     const results = await Promise.allSettled(
@@ -112,12 +108,11 @@ await describeWithPostgres("a hold that the network delays", ({ url, pool, nameS
   });
 
   it("leaves a marker for a day, and none if its outcome was known", async () => {
-    const { proxy, ledger, count, query, close } = await open(0.5);
+    const { proxy, ledger, count, query, close } = await open();
     await ledger.hold(holdOf({ id: "req_0" }));
     await ledger.release("req_0");
     expect(await count("released_holds")).toBe(0);
-    proxy.delay(HOLD_STATEMENT);
-    await expect(ledger.hold(holdOf({ id: "req_1" }))).rejects.toThrow("did not respond in time");
+    await expireCall(proxy, HOLD_STATEMENT, () => ledger.hold(holdOf({ id: "req_1" })));
     await ledger.release("req_1");
     await proxy.deliver();
     await ledger.sweep({ onLost: "charge" });

@@ -35,7 +35,7 @@ await describeWithPostgres("a listener of tasks", ({ url, pool, nameSchema }) =>
       return { changes, stop };
     };
     const untilListening = async (count = 1): Promise<void> => {
-      await vi.waitUntil(async () => (await countListening()) === count, 10_000);
+      await vi.waitUntil(async () => (await countListening()) === count);
     };
     return { ledger, other, own, name, schema, countListening, untilListening, watch };
   };
@@ -123,7 +123,7 @@ await describeWithPostgres("a listener of tasks", ({ url, pool, nameSchema }) =>
     changes.length = 0;
     const end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1";
     await pool.query(end, [name]);
-    await vi.waitFor(() => expect(changes).toContainEqual(QUEUED), 10_000);
+    await vi.waitFor(() => expect(changes).toContainEqual(QUEUED));
     expect(await countListening()).toBe(1);
     changes.length = 0;
     await other.tasks.submit(...taskOf("1"));

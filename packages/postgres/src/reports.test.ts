@@ -1,9 +1,13 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { TotalsKey } from "@calotype/core/stores";
-import { beforeAll, describe, expect, it } from "vitest";
-import type { SqlQuery } from "./database.js";
+import { Pool } from "pg";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { createPostgresLedger, type PostgresLedger } from "./create-postgres-ledger.js";
+import { createDatabase, type SqlQuery } from "./database.js";
 import { migratePostgresLedger } from "./migrate.js";
 import { toPageQuery, toTotalsQuery } from "./reports.js";
 import { describeWithPostgres } from "./testing/describe-with-postgres.js";
+import { holdOf, recordOf } from "./testing/entries.js";
 
 const FROM = "2026-01-02T00:00:00Z";
 const TO = "2026-01-02T06:00:00Z";
@@ -62,6 +66,79 @@ await describeWithPostgres("with 20,000 records", ({ pool, nameSchema }) => {
       expect(plan).toMatch(/Index (?:Only )?Scan (?:using|on) records_by_/);
       expect(plan).not.toContain("Seq Scan");
     });
+  });
+});
+
+await describeWithPostgres("reports", ({ url, pool, nameSchema }) => {
+  const PERIOD = { from: FROM, to: "2026-01-03T00:00:00Z" };
+
+  /** A ledger with few connections, and a lock of the totals, for which reports wait. */
+  async function openLocked(application: string): Promise<{
+    readonly ledger: PostgresLedger;
+    readonly unlock: () => Promise<void>;
+  }> {
+    const own = new Pool({ connectionString: url, application_name: application, max: 4 });
+    const schema = nameSchema();
+    const ledger = createPostgresLedger({ pool: own, schema });
+    await ledger.settle(recordOf({ id: "req_1", time: FROM }));
+    const client = await pool.connect();
+    await client.query(`BEGIN; LOCK TABLE "${schema}".hourly_totals IN ACCESS EXCLUSIVE MODE`);
+    const unlock = async (): Promise<void> => {
+      await client.query("ROLLBACK");
+    };
+    onTestFinished(async () => {
+      client.release(true);
+      await ledger.close();
+      await own.end();
+    });
+    return { ledger, unlock };
+  }
+
+  /** How many sessions of an application wait for a lock. */
+  async function countWaiting(application: string): Promise<number | null> {
+    const { rowCount } = await pool.query(
+      "SELECT FROM pg_stat_activity WHERE application_name = $1 AND wait_event_type = 'Lock'",
+      [application],
+    );
+    return rowCount;
+  }
+
+  it("leave connections to the requests, however many are waiting", async () => {
+    const { ledger, unlock } = await openLocked("calotype-line");
+    const reports = Promise.all(Array.from({ length: 12 }, () => ledger.history.series(PERIOD)));
+    await sleep(300);
+    for (const id of ["a", "b", "c"]) expect(await ledger.hold(holdOf({ id }))).toEqual({ ok: true });
+    expect(await countWaiting("calotype-line")).toBe(2);
+    await unlock();
+    for (const { total } of await reports) expect(total.sums.requests).toBe(1);
+  });
+
+  it("that are stopped end at once, also on the server", async () => {
+    const { ledger, unlock } = await openLocked("calotype-stop");
+    const stopping = new AbortController();
+    const { signal } = stopping;
+    const waiting = Array.from({ length: 5 }, () => ledger.history.series(PERIOD, { signal }));
+    const stopped = Promise.allSettled(waiting);
+    await sleep(300);
+    const began = performance.now();
+    stopping.abort();
+    for (const result of await stopped) {
+      expect(result).toMatchObject({ status: "rejected", reason: { name: "AbortError" } });
+    }
+    // Without the signal, they would wait for the lock for five seconds.
+    while ((await countWaiting("calotype-stop")) !== 0) await sleep(50);
+    expect(performance.now() - began).toBeLessThan(4_000);
+    await unlock();
+    expect((await ledger.history.series(PERIOD)).total.sums.requests).toBe(1);
+  });
+
+  it("that take too long reject with an error that says what to do", async () => {
+    const database = createDatabase(pool, 300);
+    await expect(database.report({ sql: "SELECT pg_sleep(10)", values: [] }, {})).rejects.toThrow(
+      "the report took longer than 0.3 seconds: choose a shorter period",
+    );
+    const [row] = await database.report({ sql: "SELECT 'x' AS x", values: [] }, {});
+    expect(row).toEqual({ x: "x" });
   });
 });
 

@@ -6,11 +6,9 @@ import {
   toInstant,
   type UsageReports,
 } from "@calotype/core/stores";
-import { type Database, readNumber, readText, type SqlQuery } from "./database.js";
+import { type Database, readNumber, readText, type SqlQuery, SUMS_TIMEOUT_MS } from "./database.js";
 
 const PAGE_SIZE = 500;
-/** The time limit of totals, which read every record that they count. */
-export const TOTALS_TIMEOUT_MS = 300_000;
 
 /** Creates the reports of a schema. */
 export function createReports(database: Database, schema: string): UsageReports {
@@ -25,9 +23,9 @@ export function createReports(database: Database, schema: string): UsageReports 
       return { settled: readText(row, "settled"), held: readText(row, "held") };
     },
     // In pages, because a cursor would occupy a connection and keep an old snapshot until the reader has finished.
-    records: async function* (filter = {}) {
+    records: async function* (filter = {}, options = {}) {
       checkFilter(filter);
-      let rows = await database.run(toPageQuery(schema, { filter, size: PAGE_SIZE }));
+      let rows = await database.report(toPageQuery(schema, { filter, size: PAGE_SIZE }), options);
       while (rows.length > 0) {
         const records = rows.map((row) => parseRecord(readText(row, "record")));
         yield* records;
@@ -35,12 +33,12 @@ export function createReports(database: Database, schema: string): UsageReports 
         rows =
           rows.length < PAGE_SIZE
             ? []
-            : await database.run(toPageQuery(schema, { filter, size: PAGE_SIZE, cursor }));
+            : await database.report(toPageQuery(schema, { filter, size: PAGE_SIZE, cursor }), options);
       }
     },
-    totals: async (by, filter = {}) => {
+    totals: async (by, filter = {}, options = {}) => {
       checkFilter(filter);
-      const rows = await database.run(toTotalsQuery(schema, by, filter), TOTALS_TIMEOUT_MS);
+      const rows = await database.report(toTotalsQuery(schema, by, filter), options, SUMS_TIMEOUT_MS);
       return rows.map((row) => ({
         key: readText(row, "key"),
         requests: readNumber(row, "requests"),
@@ -82,7 +80,7 @@ export function toPageQuery(schema: string, { filter, size, cursor }: Page): Sql
   };
 }
 
-/** A string of a record may have an escaped NUL, of which PostgreSQL can make no text. Few have: it is looked for first. */
+/** A string of a record may have an escaped NUL, which PostgreSQL cannot store in a text. Few have one, so it is searched first. */
 const JSON_RECORD = String.raw`(CASE WHEN strpos(record::text, '\u0000') = 0 THEN record
   ELSE replace(record::text, '\u0000', '\ufffd')::json END)`;
 

@@ -1,5 +1,6 @@
 import { inspect } from "node:util";
 import type { Logger } from "@calotype/core";
+import { checkOptionNames } from "@calotype/core/stores";
 import type { RedisClient } from "./client.js";
 
 /** The options of {@link createRedisAdmissionStore}. */
@@ -58,6 +59,15 @@ export function checkOptions(options: RedisAdmissionStoreOptions): void {
   for (const [name, replacement] of Object.entries(OLD_NAMES)) {
     if (name in options) throw new TypeError(`${name} is not an option any more: set ${replacement}.`);
   }
+  checkOptionNames("createRedisAdmissionStore", options, {
+    client: true,
+    prefix: true,
+    deadlineSeconds: true,
+    whenAway: true,
+    leaseSeconds: true,
+    maxResponseBytes: true,
+    logger: true,
+  });
   if (prefix !== undefined && (typeof prefix !== "string" || /[{}]/.test(prefix))) {
     throw new TypeError(
       "prefix must be a string without braces, because braces select the node of a cluster.",

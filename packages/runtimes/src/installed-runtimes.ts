@@ -24,7 +24,7 @@ export function findInstalled(name: keyof typeof INSTALLED): InstalledRuntime {
 }
 
 /** True where all that can be tested is. */
-export function isCi(): boolean {
+function isCi(): boolean {
   return process.env["CI"] === "true" && process.platform === "linux" && process.arch === "x64";
 }
 

@@ -48,6 +48,8 @@ function killGroup(leader: number | undefined): void {
 
 /** The environment without what belongs to this process, or leads `fetch` away from loopback. */
 export function plainEnvironment(): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(([name]) => !/^(?:NODE_|VITEST)|_proxy$/i.test(name));
+  const kept = Object.entries(process.env).filter(
+    ([name]) => !/^(?:NODE_(?!COMPILE_CACHE)|VITEST)|_proxy$/i.test(name),
+  );
   return { ...Object.fromEntries(kept), DENO_NO_UPDATE_CHECK: "1" };
 }

@@ -10,7 +10,6 @@ import { runProgram } from "./run-program.ts";
 describe.each([findInstalled("Node 22"), findInstalled("Bun")])("@calotype/s3 on $name", (runtime) => {
   it.skipIf(runtime.leftOut)(
     `sends every body with its length and its hash on ${labelOf(runtime)}`,
-    { timeout: 60_000 },
     async () => {
       const { endpoint, problems } = await startServer();
       const { output, errors } = await runProgram(runtime.program, ["src/put-images-on-s3.mjs", endpoint], {

@@ -26,7 +26,7 @@ async function passesSuite(runtime: Runtime): Promise<boolean> {
 }
 
 async function passesCoreTests(runtime: Runtime): Promise<boolean> {
-  const tests = await runCoreTests(runtime, []);
+  const tests = await runCoreTests(runtime);
   print(
     `tests of @calotype/core: ${tests.passed} passed, ${tests.failed.length} failed, ${tests.skipped} skipped`,
   );

@@ -11,6 +11,7 @@ import { refusals } from "./checks/refusals.ts";
 import { responses } from "./checks/responses.ts";
 import { slowClients } from "./checks/slow-clients.ts";
 import { streams } from "./checks/streams.ts";
+import { studio } from "./checks/studio.ts";
 import type { Host } from "./host.ts";
 import type { ProviderAddresses } from "./provider-addresses.ts";
 
@@ -26,6 +27,7 @@ export const CHECKS: readonly Check[] = [
   ...refusals,
   ...failures,
   ...slowClients,
+  ...studio,
   ...closing,
 ];
 

@@ -93,6 +93,12 @@ describe("createS3Store", () => {
     expect(message).not.toContain("canary");
   });
 
+  it.each([undefined, ""])("asks for the environment variable of a key that is %j", (accessKeyId) => {
+    expect(problemsOf({ ...VALID, accessKeyId }).message).toBe(
+      "The options of the S3 store are wrong:\n  accessKeyId is missing; is the environment variable set?",
+    );
+  });
+
   it("names all problems at once", () => {
     expect(problemsOf({ bucket: 5, maxRetries: -1, timeouts: { requestSeconds: -1 } }).paths).toEqual([
       "region",

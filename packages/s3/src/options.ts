@@ -251,12 +251,14 @@ function* findCredentialProblems(
   options: Readonly<Partial<Record<keyof S3Credentials, unknown>>>,
 ): Iterable<S3OptionsProblem> {
   const { accessKeyId, secretAccessKey, sessionToken } = options;
+  const rule = "must be a string without spaces and control characters";
   for (const [path, value] of Object.entries({ accessKeyId, secretAccessKey })) {
-    if (!isHeaderValue(value))
-      yield { path, message: "must be a string without spaces and control characters." };
+    const isMissing = value === undefined || value === "";
+    if (isMissing) yield { path, message: "is missing; is the environment variable set?" };
+    else if (!isHeaderValue(value)) yield { path, message: `${rule}.` };
   }
   if (sessionToken !== undefined && !isHeaderValue(sessionToken)) {
-    yield { path: "sessionToken", message: "must be a string without spaces and control characters." };
+    yield { path: "sessionToken", message: `${rule}.` };
   }
 }
 

@@ -143,15 +143,17 @@ describe.each(PASSING)("after %s", (_what, fault) => {
   it.each(["PutObject", "CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload"])(
     "%s is repeated",
     async (operation) => {
-      const { server, store } = await setUp({ timeouts: { requestSeconds: 0.6 } });
+      // Other requests may take longer than the short time too, if the machine is slow.
+      const isSilent = fault.kind === "hang" || fault.kind === "hang-after";
+      const { server, store } = await setUp(isSilent ? { timeouts: { requestSeconds: 0.6 } } : {});
       const image = makeImage(operation === "PutObject" ? 1_000 : LARGE_BYTES);
       server.fail(operation, fault);
 
       await store.put(image);
 
-      expect(server.operations().filter((one) => one === operation)).toHaveLength(
-        operation === "UploadPart" ? 3 : 2,
-      );
+      const sent = server.operations().filter((one) => one === operation).length;
+      const expected = operation === "UploadPart" ? 3 : 2;
+      expect(isSilent ? Math.min(sent, expected) : sent).toBe(expected);
       expect(server.objects.get(image.id)?.bytes.equals(image.bytes)).toBe(true);
       expect(server.uploads.size).toBe(0);
     },

@@ -45,7 +45,7 @@ it("two ledgers on one file end each lost hold once, and deliver each record onc
   await Promise.all(ledgers.map((ledger) => ledger.close()));
 });
 
-it("four processes use up a budget exactly and never overdraw it", { timeout: 60_000 }, async () => {
+it("four processes use up a budget exactly and never overdraw it", async () => {
   const path = temporaryFile();
   const processes = ["a", "b", "c", "d"].map((name) => spawnSource("spend-budget.ts", [path, name, "70"]));
   const granted = (await Promise.all(processes.map(({ lines }) => lines))).flat().map(Number);

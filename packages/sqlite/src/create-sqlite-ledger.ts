@@ -1,6 +1,7 @@
 import {
   type BudgetLedger,
   type CallerLedger,
+  checkOptionNames,
   type HistoryLedger,
   reportFailures,
   type TaskLedger,
@@ -13,7 +14,9 @@ import { createHourlyTotals } from "./hourly-totals.js";
 import { openDatabase } from "./open-database.js";
 import { createOwner, renewRegularly } from "./owner.js";
 import { createReports } from "./reports.js";
+import { createSlices } from "./slices.js";
 import { createTasks } from "./tasks.js";
+import { createTurns } from "./turns.js";
 import { createWriteQueue, retryWhileBusy } from "./write-queue.js";
 
 /** The options of {@link createSqliteLedger}. */
@@ -65,7 +68,12 @@ export interface SqliteLedger extends TaskLedger, CallerLedger, BudgetLedger, Hi
  * ```
  */
 export function createSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
+  checkOptionNames("createSqliteLedger", options, { path: true, now: true, leaseSeconds: true });
   const { path, now = Date.now, leaseSeconds = 30 } = options;
+  // The value is often that of an environment variable. SQLite takes an empty path for a file that it deletes at the end.
+  if (typeof path !== "string" || path === "") {
+    throw new TypeError("createSqliteLedger needs the path of a file; is the environment variable set?");
+  }
   if (!(leaseSeconds > 0 && leaseSeconds <= 86_400)) {
     throw new RangeError(`leaseSeconds must be more than 0 and at most 86400, not ${leaseSeconds}`);
   }
@@ -94,8 +102,9 @@ export function createSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   const holds = createHolds(database, { balances, owner, hasRecord: (id) => records.has(id), now });
   const settlement = createSettlement({ balances, holds, records });
   const outbox = createOutbox(database, now);
-  const reports = createReports(database, read);
-  const { countOld, ...history } = createHistory(database, { totals, read, write });
+  const slices = createSlices(database, read, createTurns());
+  const reports = createReports(slices);
+  const { countOld, ...history } = createHistory(totals, { slices, read, write });
   // Not awaited. If it fails, the next report that needs it tries again and gets the error.
   countOld().catch(() => undefined);
   const tasks = createTasks(database, { balances, settlement, owner, now, read, write });
@@ -133,8 +142,8 @@ export function createSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
     },
     markDelivered: async (delivered) => await write(() => outbox.mark(delivered)),
     balance: async (caller) => await read(() => balances.read(caller)),
-    totals: async (by, filter) => await reports.totals(by, filter),
-    records: (filter) => reports.records(filter),
+    totals: async (by, filter, reportOptions) => await reports.totals(by, filter, reportOptions),
+    records: (filter, reportOptions) => reports.records(filter, reportOptions),
     close: async () => await (closing ??= shutDown()),
   };
 }

@@ -1,27 +1,26 @@
-import type { DatabaseSync } from "node:sqlite";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import {
+  addCounts,
+  type CountsOf,
   countRecord,
-  createCounts,
   createUsageHistory,
   type GrowingCounts,
   type PageQuery,
   parseRecord,
-  type SummedUsage,
+  type ReportOptions,
+  readDecimal,
   type SumQuery,
-  showCounts,
-  type TimeSpan,
-  toInstant,
+  type UsageCounts,
   type UsageHistory,
   type UsageOutcome,
 } from "@calotype/core/stores";
 import { DURATION_COLUMNS, type HourlyTotals } from "./hourly-totals.js";
 import { type Row, readNumber, readNumberOrNull, readText, readTextOrNull } from "./read-column.js";
-import { type Read, type SqlQuery, toCondition, toKey } from "./reports.js";
+import { toCondition, toKey } from "./reports.js";
+import { type Read, type Scan, type Slices, type SqlQuery, scanHours, scanRecords } from "./slices.js";
 
-/** What history needs besides the database. */
+/** What history needs besides the totals. */
 export interface HistoryContext {
-  readonly totals: HourlyTotals;
+  readonly slices: Slices;
   readonly read: Read;
   /** Runs an operation inside a transaction. */
   readonly write: <T>(operation: () => T) => Promise<T>;
@@ -29,17 +28,12 @@ export interface HistoryContext {
 
 /** How many old records one transaction counts. It takes about 10 ms. */
 const OLD_BATCH = 200;
-/** How many records are read at once, before other work goes on. */
-const PAGE_SIZE = 1_000;
 
 /** Creates the history of a database. */
 export function createHistory(
-  database: DatabaseSync,
-  { totals, read, write }: HistoryContext,
+  totals: HourlyTotals,
+  { slices, read, write }: HistoryContext,
 ): UsageHistory & { readonly countOld: () => Promise<void> } {
-  const select = async ({ sql, values }: SqlQuery): Promise<Row[]> =>
-    await read(() => database.prepare(sql).all(...values));
-
   let counting: Promise<void> | undefined;
   /** Counts the records of older versions. Calls during the work share it. */
   const countOld = async (): Promise<void> => {
@@ -51,68 +45,65 @@ export function createHistory(
     await counting;
   };
 
-  async function sumSpan(query: SumQuery, span: TimeSpan): Promise<Omit<SummedUsage, "span">[]> {
-    // A long report leaves turns for requests.
-    await nextTurn();
-    if (query.source === "hours") return (await select(toHoursQuery(query, span))).map(readSums);
-    const sums = new Map<string, GrowingCounts>();
-    let rows: Row[];
-    let cursor: Place = { time: span.from, id: "" };
-    do {
-      rows = await select(toFactsQuery(query, span, cursor));
-      for (const row of rows) {
-        const key = readText(row, "key");
-        const counts = sums.get(key) ?? createCounts();
-        sums.set(key, counts);
-        addRow(counts, row);
-      }
-      const last = rows.at(-1);
-      if (last !== undefined) cursor = { time: readNumber(last, "time"), id: readText(last, "id") };
-      await nextTurn();
-    } while (rows.length === PAGE_SIZE);
-    return Array.from(sums, ([key, counts]) => ({ key, ...showCounts(counts) }));
-  }
-
   const history = createUsageHistory({
-    sum: async (query) => {
+    sum: async (query, countsOf, options) => {
       await countOld();
-      const found: SummedUsage[] = [];
-      for (const [at, span] of query.spans.entries()) {
-        for (const sums of await sumSpan(query, span)) found.push({ ...sums, span: at });
-      }
-      return found;
+      await addUp(slices, query, countsOf, options);
     },
-    page: async (query) => {
+    page: async (query, options) => {
       if (query.outcomes !== undefined || query.sort === "duration") await countOld();
-      return (await select(toPageQuery(query))).map((row) => parseRecord(readText(row, "record")));
+      const find = query.sort === "time" ? findInOrder : findFirst;
+      return (await find(slices, query, options)).map(parseRecord);
     },
     find: async (id) => {
-      const [row] = await select({ sql: "SELECT record FROM records WHERE id = ?", values: [id] });
+      const [row] = await slices.select({ sql: "SELECT record FROM records WHERE id = ?", values: [id] });
       return row && parseRecord(readText(row, "record"));
     },
   });
   return { ...history, countOld };
 }
 
+async function addUp(
+  slices: Slices,
+  query: SumQuery,
+  countsOf: CountsOf,
+  options: ReportOptions,
+): Promise<void> {
+  const { source, spans, filter, outcomes, keys } = query;
+  const toldApart = keys && new Set(keys);
+  const [toQuery, addRow] = source === "hours" ? [toHoursQuery, addHours] : [toFactsQuery, addRecord];
+  for (const [at, span] of spans.entries()) {
+    const scan: Scan =
+      source === "hours"
+        ? scanHours(span)
+        : { ...scanRecords(filter, outcomes), low: [span.from, ""], high: [span.to, ""] };
+    for await (const slice of slices.of(scan, options)) {
+      for (const row of await slices.select(toQuery(slice, query))) {
+        const key = readText(row, "key");
+        addRow(countsOf(at, toldApart?.has(key) === false ? null : key), row);
+      }
+    }
+  }
+}
+
 const SUMS = ["requests", "refused", "failed", "unresolved", "released", "images", "tokens"] as const;
 
-/** The sums of whole hours, with one row per key. */
-function toHoursQuery({ by, filter }: SumQuery, { from, to }: TimeSpan): SqlQuery {
+/** The sums of a slice of hours, with one row per key. */
+function toHoursQuery(slice: SqlQuery, { by, filter }: SumQuery): SqlQuery {
   const { condition, values } = toCondition(filter);
   const sums = [...SUMS, "duration_ms", ...DURATION_COLUMNS].map((name) => `sum(${name}) AS ${name}`);
   return {
-    sql: `SELECT ${by ?? "''"} AS key, ${sums.join(", ")}, sum_decimals(charge) AS charge FROM hourly_totals
-      WHERE hour >= ? AND hour < ? AND ${condition} GROUP BY 1 HAVING sum(requests) <> 0`,
-    values: [from, to, ...values],
+    sql: `SELECT ${by ?? "''"} AS key, ${sums.join(", ")}, sum_decimals(charge) AS charge ${slice.sql}
+      AND ${condition} GROUP BY 1 HAVING sum(requests) <> 0`,
+    values: [...slice.values, ...values],
   };
 }
 
-function readSums(row: Row): Omit<SummedUsage, "span"> {
+function addHours(counts: GrowingCounts, row: Row): void {
   const [requests, refused, failed, unresolved, released, images, tokens] = SUMS.map((name) =>
     readNumber(row, name),
   );
-  return {
-    key: readText(row, "key"),
+  const added: UsageCounts = {
     requests: requests ?? 0,
     refused: refused ?? 0,
     failed: failed ?? 0,
@@ -122,27 +113,23 @@ function readSums(row: Row): Omit<SummedUsage, "span"> {
     tokens: tokens ?? 0,
     durationMs: readNumber(row, "duration_ms"),
     durations: DURATION_COLUMNS.map((name) => readNumber(row, name)),
-    charge: readText(row, "charge"),
+    charge: readDecimal(readText(row, "charge")),
   };
+  addCounts(counts, added);
 }
 
-interface Place {
-  readonly time: number;
-  readonly id: string;
-}
-
-/** What is counted of the records of a span, after a place. */
-function toFactsQuery({ by, filter, outcomes }: SumQuery, { to }: TimeSpan, { time, id }: Place): SqlQuery {
+/** What is counted of the records of a slice. */
+function toFactsQuery(slice: SqlQuery, { by, filter, outcomes }: SumQuery): SqlQuery {
   const key: SqlQuery = by === undefined ? { sql: "''", values: [] } : toKey(by);
   const { condition, values } = toCondition(filter);
   return {
-    sql: `SELECT time, id, ${key.sql} AS key, images, charge, outcome, duration_ms, tokens FROM records
-      WHERE (time, id) > (?, ?) AND time < ? AND ${condition} AND ${toOutcomeCondition(outcomes)} ORDER BY time, id LIMIT ${PAGE_SIZE}`,
-    values: [...key.values, time, id, to, ...values],
+    sql: `SELECT ${key.sql} AS key, images, charge, outcome, duration_ms, tokens ${slice.sql}
+      AND ${condition} AND ${toOutcomeCondition(outcomes)}`,
+    values: [...key.values, ...slice.values, ...values],
   };
 }
 
-function addRow(counts: GrowingCounts, row: Row): void {
+function addRecord(counts: GrowingCounts, row: Row): void {
   const outcome = readText(row, "outcome");
   if (!isOutcome(outcome))
     throw new Error(`The ledger's file is damaged: a record has the outcome ${outcome}.`);
@@ -169,47 +156,66 @@ const SORTS: Readonly<Record<"charge" | "duration", string>> = {
   duration: "CAST(coalesce(duration_ms, 0) AS REAL)",
 };
 
-/** The statement of a page of records. */
-export function toPageQuery({ filter, outcomes, sort, isDescending, limit, after }: PageQuery): SqlQuery {
-  const { from, to, ...others } = filter;
-  const { condition, values } = toCondition(others);
-  const conditions = [condition];
-  const given = [...values];
-  const add = (sql: string, ...more: (string | number)[]): void => {
-    conditions.push(sql);
-    given.push(...more);
-  };
+/** Finds a page in the order of arrival, as JSON. */
+async function findInOrder(slices: Slices, query: PageQuery, options: ReportOptions): Promise<string[]> {
+  const { filter, outcomes, isDescending, limit, after } = query;
+  const { condition, values } = toPageCondition(query);
+  const scan = { ...scanRecords(filter, outcomes), isDescending };
+  if (after !== undefined) scan[isDescending ? "high" : "low"] = [after.time, after.id];
+  // A scan begins with its low place, which was the last one of the page before.
+  const isNew = after === undefined || isDescending ? "TRUE" : "(time, id) > (?, ?)";
+  const order = isDescending ? "DESC" : "ASC";
+  const found: string[] = [];
+  for await (const slice of slices.of(scan, options)) {
+    const rows = await slices.select({
+      sql: `SELECT record ${slice.sql} AND ${condition} AND ${isNew} ORDER BY time ${order}, id ${order} LIMIT ?`,
+      values: [
+        ...slice.values,
+        ...values,
+        ...(after === undefined || isDescending ? [] : [after.time, after.id]),
+        limit - found.length,
+      ],
+    });
+    found.push(...rows.map((row) => readText(row, "record")));
+    if (found.length === limit) break;
+  }
+  return found;
+}
+
+/** Finds a page in the order of charges or durations, as JSON. Reads all that the query selects. */
+async function findFirst(slices: Slices, query: PageQuery, options: ReportOptions): Promise<string[]> {
+  const { filter, outcomes, sort, isDescending, limit, after } = query;
+  const { condition, values } = toPageCondition(query);
+  const value = sort === "duration" ? SORTS.duration : SORTS.charge;
   const [sign, order] = isDescending ? ["<", "DESC"] : [">", "ASC"];
-  const value = sort === "time" ? undefined : SORTS[sort];
-  // A cursor by time is a limit of the time, so the limit of the period on the same side is left out.
-  const isCut = value === undefined && after !== undefined;
-  if (from !== undefined && !(isCut && !isDescending)) add("time >= ?", toInstant(from, "from"));
-  if (to !== undefined && !(isCut && isDescending)) add("time < ?", toInstant(to, "to"));
-  if (isCut) add(`(time, id) ${sign} (?, ?)`, after.time, after.id);
-  else if (after !== undefined) {
-    add(`(${value}, time, id) ${sign} (CAST(? AS REAL), ?, ?)`, after.value, after.time, after.id);
+  const isNew = after === undefined ? "TRUE" : `(${value}, time, id) ${sign} (CAST(? AS REAL), ?, ?)`;
+  const place = after === undefined ? [] : [after.value, after.time, after.id];
+  let found: readonly { readonly value: number; readonly record: string }[] = [];
+  for await (const slice of slices.of({ ...scanRecords(filter, outcomes), isDescending }, options)) {
+    const last = found.length === limit ? found.at(-1) : undefined;
+    // Of two equal values, the one of the earlier slice is first.
+    const isBetter = last === undefined ? "TRUE" : `? ${sign} ${value}`;
+    const rows = await slices.select({
+      sql: `SELECT ${value} AS value, record ${slice.sql} AND ${condition} AND ${isNew} AND ${isBetter}
+        ORDER BY value ${order}, time ${order}, id ${order} LIMIT ?`,
+      values: [...slice.values, ...values, ...place, ...(last === undefined ? [] : [last.value]), limit],
+    });
+    if (rows.length === 0) continue;
+    const better = rows.map((row) => ({ value: readNumber(row, "value"), record: readText(row, "record") }));
+    found = [...found, ...better]
+      .toSorted((one, other) => (isDescending ? other.value - one.value : one.value - other.value))
+      .slice(0, limit);
   }
-  add(toOutcomeCondition(outcomes));
-  const places = `FROM records WHERE ${conditions.join(" AND ")}`;
-  if (value === undefined) {
-    return {
-      sql: `SELECT record ${places} ORDER BY time ${order}, id ${order} LIMIT ?`,
-      values: [...given, limit],
-    };
-  }
-  // Sorts without the whole records, and then reads those of the page: much faster with many records.
-  const sorted = `ORDER BY ${value} ${order}, time ${order}, id ${order}`;
-  return {
-    sql: `SELECT record FROM records WHERE sequence IN (SELECT sequence ${places} ${sorted} LIMIT ?) ${sorted}`,
-    values: [...given, limit],
-  };
+  return found.map(({ record }) => record);
+}
+
+function toPageCondition({ filter, outcomes }: PageQuery): ReturnType<typeof toCondition> {
+  const { condition, values } = toCondition(filter);
+  return { condition: `${condition} AND ${toOutcomeCondition(outcomes)}`, values };
 }
 
 /** The condition of a selection of outcomes. Each of them is one of {@link OUTCOMES}. */
 function toOutcomeCondition(outcomes: readonly UsageOutcome[] | undefined): string {
   if (outcomes === undefined) return "TRUE";
-  if (outcomes.length === 0) return "FALSE";
-  const listed = `outcome IN (${outcomes.map((one) => `'${one}'`).join(", ")})`;
-  // The second condition is for the index of records without success.
-  return outcomes.includes("succeeded") ? listed : `${listed} AND outcome <> 'succeeded'`;
+  return outcomes.length === 0 ? "FALSE" : `outcome IN (${outcomes.map((one) => `'${one}'`).join(", ")})`;
 }

@@ -1,9 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
-import type { PageQuery } from "@calotype/core/stores";
 import { expect, it, onTestFinished } from "vitest";
 import { createSqliteLedger, type SqliteLedger } from "./create-sqlite-ledger.js";
-import { toPageQuery } from "./history.js";
-import { openDatabase } from "./open-database.js";
 import { holdOf, recordOf, START } from "./testing/entries.js";
 import { temporaryFile } from "./testing/temporary-file.js";
 
@@ -88,42 +85,3 @@ it("totals stay when records are removed", async () => {
   database.close();
   expect((await ledger.history.series(PERIOD)).total.sums).toMatchObject({ requests: 1, charge: "0.3" });
 });
-
-it.each([
-  [{}, "SEARCH records USING INDEX records_by_time ((time,id)<(?,?))"],
-  [PERIOD, "SEARCH records USING INDEX records_by_time (time>? AND (time,id)<(?,?))"],
-  [{ caller: "me" }, "SEARCH records USING INDEX records_by_caller (caller=? AND (time,id)<(?,?))"],
-])("a page of %j is read from an index, in its order", (filter, plan) => {
-  expect(planOf({ filter, outcomes: undefined })).toBe(plan);
-});
-
-it("a page of failures reads no successes", () => {
-  expect(planOf({ filter: {}, outcomes: ["failed"] })).toBe(
-    "SEARCH records USING INDEX records_without_success ((time,id)<(?,?))",
-  );
-});
-
-it("a page by charge is sorted in an index, and reads only the records that it shows", () => {
-  expect(planOf({ filter: PERIOD, outcomes: undefined, sort: "charge" })).toBe(
-    [
-      "SEARCH records USING INTEGER PRIMARY KEY (rowid=?)",
-      "LIST SUBQUERY 1",
-      "SEARCH records USING COVERING INDEX records_by_time (time>? AND time<?)",
-      "USE TEMP B-TREE FOR ORDER BY",
-      "USE TEMP B-TREE FOR ORDER BY",
-    ].join("; "),
-  );
-});
-
-/** SQLite's description of how it reads a page that is not the first. */
-function planOf({
-  sort = "time",
-  ...query
-}: Pick<PageQuery, "filter" | "outcomes"> & Partial<Pick<PageQuery, "sort">>): string {
-  const after = { value: "0", time: START, id: "a" };
-  const { sql, values } = toPageQuery({ ...query, sort, isDescending: true, limit: 50, after });
-  const database = openDatabase(":memory:");
-  const steps = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values);
-  database.close();
-  return steps.map(({ detail }) => String(detail)).join("; ");
-}

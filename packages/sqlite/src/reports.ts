@@ -1,98 +1,78 @@
-import type { DatabaseSync } from "node:sqlite";
 import {
   addDecimals,
+  compareStrings,
+  type Decimal,
   formatDecimal,
   multiplyDecimal,
   parseRecord,
   type RecordFilter,
+  type ReportOptions,
   readDecimal,
   readTagKey,
   type TotalsKey,
-  toInstant,
   type UsageRecord,
   type UsageTotal,
 } from "@calotype/core/stores";
 import { type Row, readNumber, readText, readTextOrNull } from "./read-column.js";
-
-/** Runs a query as soon as the database is not locked. */
-export type Read = <T>(query: () => T) => Promise<T>;
+import { type Slices, type SqlQuery, scanRecords } from "./slices.js";
 
 /** The reports of a ledger. */
 export interface Reports {
-  records(filter?: RecordFilter): AsyncIterable<UsageRecord>;
-  totals(by: TotalsKey, filter?: RecordFilter): Promise<UsageTotal[]>;
+  records(filter?: RecordFilter, options?: ReportOptions): AsyncIterable<UsageRecord>;
+  totals(by: TotalsKey, filter?: RecordFilter, options?: ReportOptions): Promise<UsageTotal[]>;
 }
 
-const PAGE_SIZE = 500;
-
-/** Creates the reports of a database. All queries run through `read`. */
-export function createReports(database: DatabaseSync, read: Read): Reports {
-  const select = async ({ sql, values }: SqlQuery): Promise<Row[]> =>
-    await read(() => database.prepare(sql).all(...values));
-
+/** Creates the reports of a database. */
+export function createReports(slices: Slices): Reports {
   return {
-    // In pages, because a statement that stays open would prevent SQLite from emptying the write-ahead log.
-    records: async function* (filter = {}) {
-      let rows = await select(toPageQuery(filter, PAGE_SIZE));
-      while (rows.length > 0) {
-        for (const row of rows) yield parseRecord(readText(row, "record"));
-        const last = rows.at(-1);
-        const cursor = { time: readNumber(last, "time"), id: readText(last, "id") };
-        rows = rows.length < PAGE_SIZE ? [] : await select(toPageQuery(filter, PAGE_SIZE, cursor));
+    // In slices, because a statement that stays open would prevent SQLite from emptying the write-ahead log.
+    records: async function* (filter = {}, options = {}) {
+      for await (const slice of slices.of(scanRecords(filter), options)) {
+        for (const row of await slices.select(toRecordsQuery(slice, filter))) {
+          yield parseRecord(readText(row, "record"));
+        }
       }
     },
-    totals: async (by, filter = {}) => {
-      const rows = await select(toTotalsQuery(by, filter));
-      const groups = Map.groupBy(rows, (row) => readText(row, "key"));
-      return Array.from(groups, ([key, group]) => sumGroup(key, group));
+    totals: async (by, filter = {}, options = {}) => {
+      const totals = new Map<string, GrowingTotal>();
+      for await (const slice of slices.of(scanRecords(filter), options)) {
+        for (const row of await slices.select(toTotalsQuery(slice, by, filter))) addToTotals(totals, row);
+      }
+      return Array.from(totals, ([key, { charge, ...sums }]) => ({
+        key,
+        ...sums,
+        charge: formatDecimal(charge),
+      })).toSorted((one, other) => compareStrings(one.key, other.key));
     },
   };
 }
 
-/** One line of totals, from rows that each count requests with the same charge. */
-function sumGroup(key: string, rows: readonly Row[]): UsageTotal {
-  const sum = (column: string): number => rows.reduce((total, row) => total + readNumber(row, column), 0);
-  const charge = rows.reduce(
-    (total, row) =>
-      addDecimals(
-        total,
-        multiplyDecimal(readDecimal(readTextOrNull(row, "charge")), readNumber(row, "requests")),
-      ),
-    readDecimal(null),
-  );
+interface GrowingTotal {
+  requests: number;
+  images: number;
+  charge: Decimal;
+  unresolved: number;
+}
+
+/** Adds a row, which counts requests with the same charge. */
+function addToTotals(totals: Map<string, GrowingTotal>, row: Row): void {
+  const key = readText(row, "key");
+  const total = totals.get(key) ?? { requests: 0, images: 0, charge: readDecimal(null), unresolved: 0 };
+  totals.set(key, total);
+  const requests = readNumber(row, "requests");
+  const charge = multiplyDecimal(readDecimal(readTextOrNull(row, "charge")), requests);
+  total.requests += requests;
+  total.images += readNumber(row, "images");
+  total.charge = addDecimals(total.charge, charge);
+  total.unresolved += readNumber(row, "unresolved");
+}
+
+/** The statement of the records of a slice, ordered by time, then id. */
+function toRecordsQuery(slice: SqlQuery, filter: RecordFilter): SqlQuery {
+  const { condition, values } = toCondition(filter);
   return {
-    key,
-    requests: sum("requests"),
-    images: sum("images"),
-    charge: formatDecimal(charge),
-    unresolved: sum("unresolved"),
-  };
-}
-
-/** A statement with the values of its question marks. The contents of a filter are always values, never SQL. */
-export interface SqlQuery {
-  readonly sql: string;
-  readonly values: readonly (string | number)[];
-}
-
-/** The last record of the previous page. */
-export interface Cursor {
-  readonly time: number;
-  readonly id: string;
-}
-
-/** The statement of a page, ordered by time, then id. */
-export function toPageQuery(filter: RecordFilter, size: number, cursor?: Cursor): SqlQuery {
-  const { from, ...others } = filter;
-  // `from` is the cursor of the first page, not a second condition: with two lower bounds, SQLite might search by the
-  // wrong one and read all earlier pages again.
-  const first = from === undefined ? Number.MIN_SAFE_INTEGER : toInstant(from, "from");
-  const { time, id } = cursor ?? { time: first, id: "" };
-  const { condition, values } = toCondition(others);
-  return {
-    sql: `SELECT time, id, record FROM records WHERE ${condition} AND (time, id) > (?, ?)
-      ORDER BY time, id LIMIT ?`,
-    values: [...values, time, id, size],
+    sql: `SELECT record ${slice.sql} AND ${condition} ORDER BY time, id`,
+    values: [...slice.values, ...values],
   };
 }
 
@@ -119,17 +99,16 @@ export function toKey(by: TotalsKey): SqlQuery {
 }
 
 /**
- * The statement of totals, with one row per key and charge. SQLite counts equal charges, so few exact multiplications
- * remain.
+ * The statement of the totals of a slice, with one row per key and charge. SQLite counts equal charges, so few exact
+ * multiplications remain.
  */
-export function toTotalsQuery(by: TotalsKey, filter: RecordFilter): SqlQuery {
+function toTotalsQuery(slice: SqlQuery, by: TotalsKey, filter: RecordFilter): SqlQuery {
   const { condition, values } = toCondition(filter);
   const key = toKey(by);
   return {
     sql: `SELECT ${key.sql} AS key, charge, count(*) AS requests, sum(images) AS images,
-      sum(state = 'unresolved') AS unresolved
-      FROM records WHERE ${condition} GROUP BY 1, charge ORDER BY 1`,
-    values: [...key.values, ...values],
+      sum(state = 'unresolved') AS unresolved ${slice.sql} AND ${condition} GROUP BY 1, charge`,
+    values: [...key.values, ...slice.values, ...values],
   };
 }
 
@@ -138,15 +117,13 @@ interface Condition {
   readonly values: readonly (string | number)[];
 }
 
-/** The condition of a filter. */
-export function toCondition({ caller, model, channel, endUser, tag, from, to }: RecordFilter): Condition {
-  const tests: [string, string | number | undefined][] = [
+/** The condition of a filter, without its times: these are the limits of a scan. */
+export function toCondition({ caller, model, channel, endUser, tag }: RecordFilter): Condition {
+  const tests: [string, string | undefined][] = [
     ["caller = ?", caller],
     ["model = ?", model],
     ["channel = ?", channel],
     ["coalesce(json_extract(record, '$.endUser'), '') = ?", endUser],
-    ["time >= ?", from === undefined ? undefined : toInstant(from, "from")],
-    ["time < ?", to === undefined ? undefined : toInstant(to, "to")],
   ];
   const given = tests.flatMap(([sql, value]) => (value === undefined ? [] : [{ sql, value }]));
   const tagged =

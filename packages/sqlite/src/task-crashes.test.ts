@@ -134,9 +134,7 @@ describe("a process that works on tasks and is killed", () => {
   });
 });
 
-it("four processes make one task for each idempotency key, and send each task once", {
-  timeout: 60_000,
-}, async () => {
+it("four processes make one task for each idempotency key, and send each task once", async () => {
   const path = temporaryFile();
   const processes = ["a", "b", "c", "d"].map((name) => spawnSource("take-tasks.ts", [path, name, 50]));
   const sent = (await Promise.all(processes.map(({ lines }) => lines))).flat();

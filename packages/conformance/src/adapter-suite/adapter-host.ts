@@ -49,10 +49,10 @@ export interface AdapterHost {
    */
   readonly otherPaths: "own-handler" | "gateway-404";
   /**
-   * True for an older version of a framework, with the adapter of the newer one. `npm test` leaves out its long tests of
-   * many bytes and long waits, which are about the adapter; `npm run test:full` has them all. Default false.
+   * True if another host of the suite has the same adapter, such as a newer version of the framework. `npm test` leaves out
+   * the long tests of many bytes and long waits, which are about the adapter; `npm run test:full` has them all. Default false.
    */
-  readonly isOlderVersion?: boolean | undefined;
+  readonly sharesAdapter?: boolean | undefined;
   mount(gateway: Gateway, mounting?: Mounting): Promise<Mounted>;
 }
 

@@ -11,7 +11,8 @@ import type { AdapterHost, Mounting } from "./adapter-host.js";
 import { mountFor } from "./mount-for.js";
 
 const BYTES = Buffer.from("An image of ninety-nine bytes. ".repeat(4).slice(0, 99));
-const LEAVING_CLIENTS = 200;
+/** More than a host has connections by mistake, for example one. */
+const LEAVING_CLIENTS = 40;
 
 /** The route that serves stored images. */
 export function describeFiles(host: AdapterHost, providers: () => Providers): void {
@@ -120,7 +121,7 @@ export function describeLargeFiles(host: AdapterHost, providers: () => Providers
   describe("a large stored image", () => {
     const large = Buffer.alloc(8_000_000, "0123456789abcdef!");
 
-    it("arrives byte for byte, and in part", { timeout: 20_000 }, async () => {
+    it("arrives byte for byte, and in part", async () => {
       const { id, mounted } = await mount(large);
       const whole = await readBytes(mounted.url, get(pathTo(id)));
       const part = await readBytes(mounted.url, get(pathTo(id), { range: "bytes=65530-7000000" }));
@@ -128,26 +129,22 @@ export function describeLargeFiles(host: AdapterHost, providers: () => Providers
       expect(part.equals(large.subarray(65_530, 7_000_001))).toBe(true);
     });
 
-    it.runIf(process.platform === "linux")(
-      "is closed for every client that leaves",
-      { timeout: 20_000 },
-      async () => {
-        const { id, folder, mounted } = await mount(large);
-        const clients = await Promise.all(
-          Array.from({ length: LEAVING_CLIENTS }, async () => {
-            const client = open(mounted.url, get(pathTo(id)));
-            client.end();
-            const response = await responseTo(client);
-            response.on("error", () => {});
-            return client.on("error", () => {});
-          }),
-        );
-        expect(await countOpenFiles(folder)).toBe(LEAVING_CLIENTS);
-        for (const client of clients) client.destroy();
-        await vi.waitFor(async () => expect(await countOpenFiles(folder)).toBe(0), 10_000);
-        expect((await mounted.send({ ...get(pathTo(id)), method: "HEAD" })).status).toBe(200);
-      },
-    );
+    it.runIf(process.platform === "linux")("is closed for every client that leaves", async () => {
+      const { id, folder, mounted } = await mount(large);
+      const clients = await Promise.all(
+        Array.from({ length: LEAVING_CLIENTS }, async () => {
+          const client = open(mounted.url, get(pathTo(id)));
+          client.end();
+          const response = await responseTo(client);
+          response.on("error", () => {});
+          return client.on("error", () => {});
+        }),
+      );
+      expect(await countOpenFiles(folder)).toBe(LEAVING_CLIENTS);
+      for (const client of clients) client.destroy();
+      await vi.waitFor(async () => expect(await countOpenFiles(folder)).toBe(0));
+      expect((await mounted.send({ ...get(pathTo(id)), method: "HEAD" })).status).toBe(200);
+    });
   });
 }
 

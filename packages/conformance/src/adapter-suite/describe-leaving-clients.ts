@@ -104,7 +104,7 @@ export function describeUnreadResponses(host: AdapterHost, providers: () => Prov
     const unread = (await response).pause();
     unread.on("error", () => {});
 
-    await vi.waitFor(() => expect(records).toHaveLength(1), 10_000);
+    await vi.waitFor(() => expect(records).toHaveLength(1));
 
     expect(records).toMatchObject([{ status: 200, images: 1, charge: "0.03" }]);
     const refusal = await mounted.send(jsonCall({ ...SEEDREAM_BODY, size: "1x1" }));

@@ -341,7 +341,7 @@ async function post(gateway: ReturnType<typeof openGateway>): Promise<Response> 
 }
 
 function untilBack(lines: readonly string[]) {
-  return expect.poll(() => lines.at(-1), { timeout: 15_000 }).toMatch(/back/);
+  return expect.poll(() => lines.at(-1)).toMatch(/back/);
 }
 
 async function codeOf(decision: AdmissionDecision | Promise<AdmissionDecision>): Promise<unknown> {

@@ -45,7 +45,7 @@ await describeWithService(REDIS_SERVER, (program) => {
   let cluster: RedisCluster | undefined;
   beforeAll(async () => {
     cluster = await startRedisCluster(program);
-  }, 60_000);
+  });
   afterAll(() => cluster?.remove());
 
   describe.each(CLIENTS)("a cluster of three nodes with %s", (_name, connect) => {
@@ -101,7 +101,7 @@ await describeWithService(REDIS_SERVER, (program) => {
       }
     });
 
-    it("decides like the memory store on random requests", { timeout: 60_000 }, async () => {
+    it("decides like the memory store on random requests", async () => {
       const kinds = await compareStores(() => createMemoryAdmissionStore(), open, { runs: 100 });
       expect(kinds.size).toBe(7);
     });

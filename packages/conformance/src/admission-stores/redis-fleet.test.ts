@@ -153,7 +153,7 @@ await describeWithService(REDIS, (url) => {
     });
   });
 
-  it("decides like the memory store on random requests", { timeout: 60_000 }, async () => {
+  it("decides like the memory store on random requests", async () => {
     const kinds = await compareStores(
       () => createMemoryAdmissionStore(),
       () => open().store,

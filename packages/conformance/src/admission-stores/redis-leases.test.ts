@@ -128,7 +128,7 @@ await describeWithService(REDIS_SERVER, (program) => {
       await started().stop();
       await sleep(LEASE_MS);
       await started().start();
-      await expect.poll(() => lines.at(-1), { timeout: 10_000 }).toBe("Redis is back.");
+      await expect.poll(() => lines.at(-1)).toBe("Redis is back.");
       await sleep(100);
       expect(await askOther(opened)).toEqual(taken);
       expect(lines).toHaveLength(2);

@@ -1,7 +1,8 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
+import { ROOT } from "../support/workspace.ts";
 
 /** A browser, until it is closed. */
 export interface OpenBrowser {
@@ -18,18 +19,10 @@ const VARIABLE = "CALOTYPE_CHROMIUM";
  * @throws Error if it does not start and `CI=true`
  */
 export async function openBrowser(): Promise<OpenBrowser | undefined> {
-  const folder = await mkdtemp(join(tmpdir(), "calotype-chromium-"));
   try {
-    const browser = await start(folder);
-    return {
-      browser,
-      async close() {
-        await browser.close();
-        await rm(folder, { recursive: true, force: true });
-      },
-    };
+    const browser = await start();
+    return { browser, close: () => browser.close() };
   } catch (cause) {
-    await rm(folder, { recursive: true, force: true });
     const notice = `needs Chromium, which does not start on this machine (${VARIABLE} can name another one)`;
     if (process.env["CI"] === "true") throw new Error(`This test file ${notice}.`, { cause });
     process.stderr.write(`Left out: what ${notice}.\n`);
@@ -45,21 +38,46 @@ const FLAGS = [
   "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ];
 
-async function start(folder: string): Promise<Browser> {
+async function start(): Promise<Browser> {
   const { chromium } = await import("playwright-core");
-  const executablePath = process.env[VARIABLE] ?? (await unpack(folder));
+  const executablePath = process.env[VARIABLE] ?? (await findUnpacked());
   return chromium.launch({ executablePath, chromiumSandbox: false, args: FLAGS, timeout: 15_000 });
 }
 
-/** Unpacks Chromium, 210 MB, into a folder. It takes two seconds. */
-async function unpack(folder: string): Promise<string> {
+const CACHE = join(ROOT, "node_modules/.cache");
+
+/**
+ * Unpacks Chromium once for each version of its package: it has 210 MB, and takes as much CPU time as many tests. Processes
+ * that do this at the same time use the folder of the first.
+ */
+async function findUnpacked(): Promise<string> {
+  const { version } = JSON.parse(
+    await readFile(new URL("../package.json", import.meta.resolve("@sparticuz/chromium")), "utf8"),
+  );
+  const folder = join(CACHE, `chromium-${version}`);
+  if (!existsSync(folder)) {
+    await mkdir(CACHE, { recursive: true });
+    const incomplete = await mkdtemp(join(CACHE, "unpacking-chromium-"));
+    try {
+      await unpack(incomplete);
+      await rename(incomplete, folder).catch((error: unknown) => {
+        if (!existsSync(folder)) throw error;
+      });
+    } finally {
+      await rm(incomplete, { recursive: true, force: true });
+    }
+  }
+  return join(folder, "chromium");
+}
+
+async function unpack(folder: string): Promise<void> {
   // Its `args` are not used, because they turn off the checks of origins.
   const { default: packed } = await import("@sparticuz/chromium");
   const before = process.env["TMPDIR"];
-  // The package unpacks to the folder of temporary files, where an incomplete file of another run may be.
+  // The package unpacks to the folder of temporary files.
   process.env["TMPDIR"] = folder;
   try {
-    return await packed.executablePath();
+    await packed.executablePath();
   } finally {
     if (before === undefined) delete process.env["TMPDIR"];
     else process.env["TMPDIR"] = before;

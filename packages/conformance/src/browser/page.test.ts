@@ -127,7 +127,7 @@ async function click(page: Page, button: string, expected = /^done$/): Promise<v
   await expect.poll(() => page.locator("#models option").count()).toBeGreaterThan(0);
   await page.selectOption("#models", SEEDREAM);
   await page.click(`#${button}`);
-  await expect.poll(() => status(page), { timeout: 5_000 }).toMatch(expected);
+  await expect.poll(() => status(page)).toMatch(expected);
 }
 
 async function status(page: Page): Promise<string> {

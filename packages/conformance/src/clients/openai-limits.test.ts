@@ -138,7 +138,7 @@ describe("streams of the openai client", () => {
 
     expect(await failureOf(generate())).toBeInstanceOf(RateLimitError);
 
-    await expect.poll(() => records, { timeout: 5_000 }).toHaveLength(1);
+    await expect.poll(() => records).toHaveLength(1);
     expect(records).toMatchObject([{ images: 1, charge: "0.03" }]);
     expect((await generate()).data).toHaveLength(1);
   });
@@ -164,6 +164,8 @@ describe("generateImage of the AI SDK", () => {
     const results = await Promise.all([1, 2].map(() => generateImage({ model, prompt: "a red fox" })));
 
     expect(results.map(({ images }) => images.length)).toEqual([1, 1]);
-    expect(statuses).toEqual([429, 200, 200]);
+    // On a slow machine the slot may still be taken when the client tries again.
+    expect(statuses.filter((status) => status !== 429)).toEqual([200, 200]);
+    expect(statuses[0]).toBe(429);
   });
 });

@@ -11,9 +11,7 @@ import { byId, readLedgerFile, readSink } from "./read-ledger-file.js";
 import { createRandom } from "./seeded-random.js";
 import { startLoad } from "./start-load.js";
 
-it("a server that gets SIGTERM under load finishes the requests that it accepted", {
-  timeout: 30_000,
-}, async () => {
+it("a server that gets SIGTERM under load finishes the requests that it accepted", async () => {
   const site = await openTestSite("release", SEED);
   site.emulator.faults.add({ latencyMs: 60, probability: 0.5 });
   const server = await site.startServer();
@@ -39,7 +37,6 @@ it.each([
   ["charge", "0.54"],
 ] as const)(
   "a server whose provider hangs ends after its deadline, with unresolved records (onLost: %s)",
-  { timeout: 30_000 },
   async (onLost, settled) => {
     const site = await openTestSite(onLost, SEED);
     // Some requests wait for their response, some are in the middle of it.
@@ -60,9 +57,7 @@ it.each([
   },
 );
 
-it("a client gets a complete response only if it is settled, even if onUsage is slow", {
-  timeout: 30_000,
-}, async () => {
+it("a client gets a complete response only if it is settled, even if onUsage is slow", async () => {
   const site = await openTestSite("release", SEED);
   const server = await site.startServer({ deadlineSeconds: 0.1, sinkMs: 700 });
   await callForImages(server, 1);
@@ -84,7 +79,7 @@ function callForImages({ url }: ServerProcess, count: number, stream = false): P
 }
 
 async function untilReceived({ emulator }: Site, count: number): Promise<void> {
-  await vi.waitFor(() => expect(emulator.requests.length).toBeGreaterThanOrEqual(count), 10_000);
+  await vi.waitFor(() => expect(emulator.requests.length).toBeGreaterThanOrEqual(count));
   // Some responses are still in transfer.
   await sleep(30);
 }

@@ -5,7 +5,7 @@ import { FAULTS, killUnderLoad } from "./kill-under-load.js";
 import { openTestSite } from "./open-test-site.js";
 import { createRandom } from "./seeded-random.js";
 
-const KILLS = isFull() ? 13 : 8;
+const KILLS = isFull() ? 13 : 5;
 
 describe.each(["release", "charge"] as const)("a server that is killed (onLost: %s)", (onLost) => {
   it("at a random moment has charged every complete response once and leaves no hold", {

@@ -8,9 +8,7 @@ import { type PlannedTask, runTaskClient } from "./task-client.js";
 /** A server of these tests runs three at the same time. */
 const TASKS = 8;
 
-it("a server that gets SIGTERM ends the tasks that it sent, and the next server runs the others", {
-  timeout: 30_000,
-}, async () => {
+it("a server that gets SIGTERM ends the tasks that it sent, and the next server runs the others", async () => {
   const site = await openTaskSite("charge", SEED);
   onTestFinished(() => site.close());
   site.emulator.faults.add({ latencyMs: 300 });
@@ -32,7 +30,6 @@ it.each([
   ["charge", "0.24"],
 ] as const)(
   "a server whose provider hangs gives up at its deadline the tasks that it sent, and the next server runs the others (onLost: %s)",
-  { timeout: 30_000 },
   async (onLost, settled) => {
     const site = await openTaskSite(onLost, SEED);
     onTestFinished(() => site.close());
@@ -72,5 +69,5 @@ const PLANNED: Omit<PlannedTask, "name"> = {
 };
 
 async function untilReceived({ emulator }: TaskSite, count: number): Promise<void> {
-  await vi.waitFor(() => expect(emulator.requests).toHaveLength(count), 10_000);
+  await vi.waitFor(() => expect(emulator.requests).toHaveLength(count));
 }

@@ -78,15 +78,13 @@ const SETTLED = {
 };
 
 describe("a server that is killed while it waits for its provider's tasks is continued, twice, and submits nothing twice", () => {
-  it("on SQLite", { timeout: 60_000 }, async () => {
+  it("on SQLite", async () => {
     expect(await killTwice(openSqlite())).toEqual(SETTLED);
   });
 });
 
 await describeWithService(POSTGRES, (url) => {
-  it("a server that is killed while it waits for its provider's tasks is continued there too", {
-    timeout: 60_000,
-  }, async () => {
+  it("a server that is killed while it waits for its provider's tasks is continued there too", async () => {
     expect(await killTwice(openPostgres(url))).toEqual(SETTLED);
   });
 });

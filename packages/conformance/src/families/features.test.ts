@@ -237,7 +237,7 @@ const FEATURES: Readonly<Record<string, (service: Service) => Promise<void>>> = 
     client.abort();
     expect(await ended).toMatchObject({ name: "AbortError" });
     left.resolve();
-    await vi.waitFor(() => expect(records).toMatchObject([{ images: 1, charge: "0.05" }]), 10_000);
+    await vi.waitFor(() => expect(records).toMatchObject([{ images: 1, charge: "0.05" }]));
     expect(await gateway.usage?.balance("tester")).toEqual({ settled: "0.05", held: "0" });
   },
 

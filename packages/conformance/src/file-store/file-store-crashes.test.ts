@@ -43,9 +43,7 @@ async function isComplete(folder: string, id: string): Promise<boolean> {
 }
 
 describe("processes that are killed while they store images in one folder", () => {
-  it("leave complete images only, with each that was reported, and one secret", {
-    timeout: 60_000,
-  }, async () => {
+  it("leave complete images only, with each that was reported, and one secret", async () => {
     const folder = await createFolder();
     const reported: string[] = [];
     for (let kill = 0; kill < KILLS; kill++) {

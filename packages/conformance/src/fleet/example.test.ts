@@ -34,9 +34,7 @@ await describeWithServices([REDIS_SERVER, POSTGRES_PROGRAMS], (redisServer, post
   });
 
   describe.each(BALANCERS)("examples/fleet with NGINX_PROGRAM=%j", (nginx) => {
-    it("serves from both gateways, which share limits and keys, and ends without losing records or leaving files", {
-      timeout: 60_000,
-    }, async () => {
+    it("serves from both gateways, which share limits and keys, and ends without losing records or leaving files", async () => {
       const example = await startExample(SCRIPT, {
         TMPDIR: folder,
         REDIS_SERVER: redisServer,
@@ -85,9 +83,9 @@ await describeWithServices([REDIS_SERVER, POSTGRES_PROGRAMS], (redisServer, post
       const served = statuses["200"] ?? 0;
       expect({ statuses, isServed: served >= 238 }).toEqual({ statuses, isServed: true });
       // Requests without a response did not run. Three requests ran before.
-      await vi.waitFor(() => expect(countRecords(lines)).toBe(3 + served), 5_000);
+      await vi.waitFor(() => expect(countRecords(lines)).toBe(3 + served));
       const isThere = (): Promise<boolean> => fetch(`${gateways[0]}/healthz`).then(Boolean, () => false);
-      await vi.waitFor(async () => expect(await isThere()).toBe(false), 5_000);
+      await vi.waitFor(async () => expect(await isThere()).toBe(false));
 
       await expect(stream(baseUrl, apiKey)).resolves.toMatch(/completed[^]*\[DONE\]/);
       await example.findRecord(response.headers.get("x-request-id"));
@@ -96,7 +94,7 @@ await describeWithServices([REDIS_SERVER, POSTGRES_PROGRAMS], (redisServer, post
     });
   });
 
-  it("prints one line if a part does not start, and ends the other parts", { timeout: 30_000 }, async () => {
+  it("prints one line if a part does not start, and ends the other parts", async () => {
     const starts = startExample(SCRIPT, {
       TMPDIR: folder,
       REDIS_SERVER: redisServer,

@@ -38,10 +38,15 @@ export async function sweepOnce({ servers, ledger }: Fleet, place: number): Prom
   await fetch(`${servers[place]?.url}/sweep`);
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
-    const balances = await Promise.all(Object.keys(CALLERS).map(async (id) => await ledger.balance(id)));
-    if (balances.every(({ held }) => held === "0") || performance.now() > deadline) return;
+    if (!(await isSomethingHeld({ ledger })) || performance.now() > deadline) return;
     await sleep(10);
   }
+}
+
+/** Whether a caller has a hold. Without a load, it is of a request that was in progress in a killed gateway. */
+export async function isSomethingHeld({ ledger }: Pick<Fleet, "ledger">): Promise<boolean> {
+  const balances = await Promise.all(Object.keys(CALLERS).map(async (id) => await ledger.balance(id)));
+  return balances.some(({ held }) => held !== "0");
 }
 
 /** The prompts that a provider got more often than their requests need, or that nobody sent. */

@@ -11,19 +11,20 @@ import { REDIS } from "../support/redis-service.js";
 import { SEED } from "../support/test-run.js";
 import { call, kindOf } from "./call-fleet.js";
 import { GATED } from "./gateway-plan.js";
-import { FAULTS, findDoubled, killOne, sweepOnce } from "./kill-one.js";
+import { FAULTS, findDoubled, isSomethingHeld, killOne, sweepOnce } from "./kill-one.js";
 import { type Fleet, openFleet, type Place } from "./open-fleet.js";
 import { tallySightings } from "./tally-sightings.js";
 
 const PROCESSES = 4;
 const KILLS = 4;
+/** More kills than {@link KILLS}, if no request was in progress at any of them. */
+const MOST_KILLS = 20;
 const LEASE_SECONDS = 1;
 const ADMISSION_LEASE_SECONDS = 2;
 
 await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
   it.each(["release", "charge"] as const)(
     `a gateway that is killed among others (onLost: %s, seed ${SEED}): complete requests are charged once, the others are unresolved, and one sweep ends their holds`,
-    { timeout: 60_000 },
     async (onLost) => {
       const random = createRandom(SEED + onLost.length);
       const place = { redisUrl, postgresUrl };
@@ -32,7 +33,11 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
       const watch = watchBudget(fleet.ledger, { id: "trial", budget: CALLERS.trial.budget });
       fleet.emulator.faults.add(...FAULTS);
       let newest = 0;
-      for (let kill = 1; kill <= KILLS; kill++) newest = await killOne(fleet, `kill-${kill}`, random);
+      const isEnough = async (kills: number) =>
+        kills >= MOST_KILLS || (kills >= KILLS && (await isSomethingHeld(fleet)));
+      for (let kill = 1; !(await isEnough(kill - 1)); kill++) {
+        newest = await killOne(fleet, `kill-${kill}`, random);
+      }
       const overdrawn = await watch.stop();
       await sleep(LEASE_SECONDS * 1_000 + 100);
       await sweepOnce(fleet, (newest + 1) % PROCESSES);
@@ -48,19 +53,17 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
     },
   );
 
-  it("an idempotency key of a killed gateway runs on no other gateway before its lease ends, and stored responses are repeated", {
-    timeout: 40_000,
-  }, async () => {
+  it("an idempotency key of a killed gateway runs on no other gateway before its lease ends, and stored responses are repeated", async () => {
     const fleet = await openBriefFleet({ redisUrl, postgresUrl });
     onTestFinished(() => fleet.close());
     const { gated, servers } = fleet;
     const [mortal, survivor] = servers.map(({ url }) => url);
     const answered = callWith(mortal, "answered");
-    await vi.waitFor(() => expect(gated.waiting()).toBe(1), 10_000);
+    await vi.waitFor(() => expect(gated.waiting()).toBe(1));
     gated.letGo();
     const { text } = await answered;
     const cut = callWith(mortal, "cut").then(kindOf, () => "cut");
-    await vi.waitFor(() => expect(gated.waiting()).toBe(1), 10_000);
+    await vi.waitFor(() => expect(gated.waiting()).toBe(1));
     await servers[0]?.kill();
 
     expect(await cut).toBe("cut");
@@ -70,21 +73,19 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
 
     await sleep(ADMISSION_LEASE_SECONDS * 1_000);
     const again = callWith(survivor, "cut");
-    await vi.waitFor(() => expect(gated.received()).toBe(3), 10_000);
+    await vi.waitFor(() => expect(gated.received()).toBe(3));
     gated.letGo();
     expect(await again).toMatchObject({ status: 200 });
   });
 
-  it("slots of a killed gateway are free after its lease, and slots of a running gateway stay taken", {
-    timeout: 40_000,
-  }, async () => {
+  it("slots of a killed gateway are free after its lease, and slots of a running gateway stay taken", async () => {
     const fleet = await openBriefFleet({ redisUrl, postgresUrl });
     onTestFinished(() => fleet.close());
     const { gated, servers } = fleet;
     const [mortal, survivor] = servers.map(({ url }) => url);
     const lost = takePlaces(mortal, 4);
     const lasting = takePlaces(survivor, 3);
-    await vi.waitFor(() => expect(gated.waiting()).toBe(7), 10_000);
+    await vi.waitFor(() => expect(gated.waiting()).toBe(7));
     await sleep(ADMISSION_LEASE_SECONDS * 1_000 + 500);
     expect(await Promise.all(takePlaces(survivor, 1))).toEqual(["429 rate_limit_exceeded"]);
     await servers[0]?.kill();
@@ -92,7 +93,7 @@ await describeWithServices([REDIS, POSTGRES], (redisUrl, postgresUrl) => {
     await sleep(ADMISSION_LEASE_SECONDS * 1_000);
 
     const next = takePlaces(survivor, 5);
-    await vi.waitFor(() => expect(gated.received()).toBe(11), 10_000);
+    await vi.waitFor(() => expect(gated.received()).toBe(11));
     expect(await Promise.race(next)).toBe("429 rate_limit_exceeded");
     gated.letGo();
     const kinds = await Promise.all([...lasting, ...next]);

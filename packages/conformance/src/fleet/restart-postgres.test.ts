@@ -11,9 +11,7 @@ import { openFleet } from "./open-fleet.js";
 import { tallySightings } from "./tally-sightings.js";
 
 await describeWithServices([REDIS, POSTGRES_PROGRAMS], (redisUrl, programs) => {
-  it("no request is lost or recorded twice if PostgreSQL is restarted, or crashes, under load", {
-    timeout: 60_000,
-  }, async () => {
+  it("no request is lost or recorded twice if PostgreSQL is restarted, or crashes, under load", async () => {
     const postgres = await startPostgresServer(programs);
     onTestFinished(() => postgres.remove());
     const fleet = await openFleet(4, { redisUrl, postgresUrl: postgres.url });

@@ -9,7 +9,7 @@ export function useFleet(count: number, place: Place): () => Fleet {
   let fleet: Fleet | undefined;
   beforeAll(async () => {
     fleet = await openFleet(count, place);
-  }, 30_000);
+  });
   afterEach(() => fleet?.emulator.reset());
   afterAll(() => fleet?.close());
   return () => {

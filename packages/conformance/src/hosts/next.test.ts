@@ -12,6 +12,7 @@ import { describeStreams } from "../adapter-suite/describe-streams.js";
 import { describeTasks, describeWaitingClients } from "../adapter-suite/describe-tasks.js";
 import { mountFor } from "../adapter-suite/mount-for.js";
 import { describeStores } from "../results/describe-stores.js";
+import { describeStudioOnNext } from "../studio/describe-next.js";
 import { jsonCall, SEEDREAM_BODY } from "../support/image-calls.js";
 import type { Listening } from "../support/listen.js";
 import { startGateway } from "../support/test-gateway.js";
@@ -43,6 +44,7 @@ describe("a gateway in Next.js", () => {
   describeStreams(host);
   describeEarlyStreams(host, providers);
   describeLeavingClients(host, providers);
+  describeStudioOnNext(() => server, providers);
 
   it.each([
     { basePath: undefined, path: "/v1/images/generations", status: 200 },

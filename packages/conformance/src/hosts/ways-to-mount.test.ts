@@ -116,6 +116,11 @@ const WAYS: readonly (readonly [name: string, path: string, mount: Mount])[] = [
     (g) => express4().all("/x/*", toExpressHandler(g)) as RequestListener,
   ],
   [
+    "Koa: koa-mount('/v1/images/generations')",
+    "/v1/images/generations?x=1",
+    inKoa((app, g) => app.use(mount("/v1/images/generations", toKoaMiddleware(g)))),
+  ],
+  [
     "Koa: koa-mount('/x/v1')",
     "/x/v1/images/generations",
     inKoa((app, g) => app.use(mount("/x/v1", toKoaMiddleware(g)))),

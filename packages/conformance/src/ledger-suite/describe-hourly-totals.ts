@@ -1,7 +1,9 @@
+import { Readable } from "node:stream";
 import type { SeriesQuery, SettledRecord, UsageSeries, UsageSums } from "@calotype/core/billing";
+import { createMemoryLedger } from "@calotype/core/billing";
 import { describe, expect, it } from "vitest";
 import { holdOf, recordOf } from "./entries.js";
-import { historyOf, type OpenLedger, useLedger } from "./open-ledger.js";
+import { historyOf, type OpenLedger, type TestedLedger, useLedger } from "./open-ledger.js";
 
 const DAY = { from: "2026-03-10T00:00:00Z", to: "2026-03-11T00:00:00Z" };
 
@@ -225,6 +227,86 @@ export function describeHourlyTotals(open: OpenLedger): void {
       },
     );
 
+    it.each<[string, Partial<SeriesQuery>]>([
+      ["in one bucket", {}],
+      ["by day in London, where the clocks go forward", { bucket: "day", timeZone: "Europe/London" }],
+      ["by day in India, of a caller", { bucket: "day", timeZone: "Asia/Kolkata", caller: "caller-1" }],
+      ["by hour and end user", { bucket: "hour", by: "endUser", limit: 3, from: "2026-03-28T12:30:00Z" }],
+      ["by week and tag, of two models", { bucket: "week", by: "tag:team", limit: 2, model: "model-0" }],
+      ["by day and channel, of failures", { bucket: "day", by: "channel", outcomes: ["failed", "refused"] }],
+      ["by caller, of an end user", { by: "caller", endUser: "user-7" }],
+      [
+        "by month and model, without a tag",
+        { bucket: "month", by: "model", tag: { key: "team", value: "" } },
+      ],
+    ])("of 2,000 requests is that of the ledger in memory: %s", async (_title, query) => {
+      const reference = createMemoryLedger();
+      const start = Date.parse("2026-03-20T00:00:00Z");
+      await Promise.all(
+        Array.from({ length: 2_000 }, async (_, at) => {
+          const record = recordOf({
+            id: `req_${at}`,
+            // Ten days, every few minutes, not in the order of arrival.
+            time: new Date(start + ((at * 7_919) % 2_000) * 432_000).toISOString(),
+            caller: `caller-${at % 3}`,
+            model: `model-${at % 2}`,
+            channel: `channel-${at % 5}`,
+            endUser: `user-${at % 40}`,
+            ...(at % 4 > 0 && { tags: { team: `team-${at % 4}` } }),
+            ...(at % 9 === 0 && { status: at % 2 === 0 ? 400 : 502 }),
+            charge: `0.${at % 50}1`,
+            durationMs: (at * 613) % 90_000,
+          });
+          await Promise.all([bench().ledger.settle(record), reference.settle(record)]);
+        }),
+      );
+      const asked = { from: "2026-03-20T10:20:00Z", to: "2026-03-30T05:00:00Z", ...query };
+      expect(await series(asked)).toEqual(await historyOf(reference).series(asked));
+    });
+
+    it("counts each request once while outcomes become known", async () => {
+      const { ledger } = bench();
+      const time = "2026-03-10T10:00:00Z";
+      const ids = Array.from({ length: 800 }, (_, at) => `req_${at}`);
+      await Promise.all(
+        ids.map(async (id, at) => await ledger.hold(holdOf({ id, time, caller: `caller-${at % 400}` }))),
+      );
+      await ledger.sweep({ onLost: "charge", own: true });
+      const settling = Promise.all(
+        ids.map(
+          async (id, at) =>
+            await ledger.settle(recordOf({ id, time, caller: `caller-${at % 400}`, charge: "0.3" })),
+        ),
+      );
+      for (let round = 0; round < 10; round++) {
+        for (const query of [
+          { by: "caller" },
+          { by: "endUser" },
+          { outcomes: ["unresolved", "succeeded"] },
+        ] as const) {
+          expect((await series({ ...DAY, ...query, limit: 1 })).total.sums.requests).toBe(ids.length);
+        }
+      }
+      await settling;
+      expect((await series(DAY)).total.sums).toMatchObject({ succeeded: ids.length, charge: "240" });
+    });
+
+    it.each<[string, (ledger: TestedLedger, signal: AbortSignal) => Promise<unknown>]>([
+      ["a series", (ledger, signal) => historyOf(ledger).series(DAY, { signal })],
+      [
+        "a series from records",
+        (ledger, signal) => historyOf(ledger).series({ ...DAY, by: "endUser" }, { signal }),
+      ],
+      ["a page", (ledger, signal) => historyOf(ledger).page({}, { signal })],
+      ["totals", (ledger, signal) => ledger.totals("endUser", {}, { signal })],
+      ["records", async (ledger, signal) => await Readable.from(ledger.records({}, { signal })).toArray()],
+    ])("%s whose signal is aborted is stopped with an AbortError", async (_title, report) => {
+      await settleAt("2026-03-10T10:00:00Z");
+      const { ledger } = bench();
+      await expect(report(ledger, AbortSignal.abort())).rejects.toMatchObject({ name: "AbortError" });
+      await expect(report(ledger, new AbortController().signal)).resolves.toBeDefined();
+    });
+
     it("can be filtered", async () => {
       const time = "2026-03-10T10:00:00Z";
       await settle(
@@ -284,6 +366,11 @@ export function describeHourlyTotals(open: OpenLedger): void {
       ["an unknown key", { by: "day" }, "by must be"],
       ["an unknown bucket", { bucket: "year" }, "bucket must be"],
       ["too many lines", { limit: 1_001 }, "limit must be a whole number from 1 to 1000"],
+      [
+        "too many points",
+        { from: "2026-03-01T00:00:00Z", bucket: "hour", by: "caller", limit: 1_000 },
+        "at most 50000 points",
+      ],
       ["too many buckets", { from: "2026-01-01T00:00:00Z", bucket: "hour" }, "at most 1000 buckets"],
       [
         "all days of 8,000 years",

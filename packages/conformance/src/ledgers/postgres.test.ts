@@ -4,7 +4,10 @@ import type { Clock } from "../ledger-suite/clock.js";
 import { describeLedger } from "../ledger-suite.js";
 import { describeWithService } from "../support/needs-service.js";
 import { POSTGRES, useTestSchema } from "../support/postgres-service.js";
+import { isFull } from "../support/test-run.js";
 import { describeTasks } from "../task-suite.js";
+
+const RUNS = isFull() ? 20 : 8;
 
 await describeWithService(POSTGRES, (url) => {
   const { pool, schema, empty } = useTestSchema(url);
@@ -37,13 +40,13 @@ await describeWithService(POSTGRES, (url) => {
     isShared: true,
     canContinue: true,
     keepsTotals: true,
-    randomRuns: 20,
+    randomRuns: RUNS,
   });
   describeTasks("in PostgreSQL", openSchema, {
     isDurable: true,
     isShared: true,
     canContinue: true,
-    randomRuns: 20,
+    randomRuns: RUNS,
   });
   describeCallers("in PostgreSQL", openSchema, { isDurable: true, isShared: true, tellsOthers: true });
 });

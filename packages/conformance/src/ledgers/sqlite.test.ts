@@ -68,12 +68,12 @@ describeTasks("in a file of SQLite", openFile, {
 describeLedger("in SQLite's memory", openMemory, {
   canContinue: true,
   keepsTotals: true,
-  randomRuns: isFull() ? 120 : 60,
+  randomRuns: isFull() ? 120 : 12,
   onlyRandom: !isFull(),
 });
 describeTasks("in SQLite's memory", openMemory, {
   canContinue: true,
-  randomRuns: 60,
+  randomRuns: isFull() ? 60 : 10,
   onlyRandom: !isFull(),
 });
 describeCallers("in a file of SQLite", openFile, { isDurable: true, isShared: true });

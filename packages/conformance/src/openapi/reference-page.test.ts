@@ -26,9 +26,7 @@ async function readExample(): Promise<ReferencePage> {
 describe.runIf(opened !== undefined)("the page of the documentation in Chromium", () => {
   const providers = useProviders();
 
-  it("shows the operations, sends requests, and loads nothing from other servers", {
-    timeout: 60_000,
-  }, async () => {
+  it("shows the operations, sends requests, and loads nothing from other servers", async () => {
     const { gateway } = startGateway(providers(), { openapi: true, reference: await readExample() });
     const { url, close } = await listen(express().use("/ai", toExpressHandler(gateway)));
     onTestFinished(close);

@@ -72,7 +72,7 @@ await describeWithService(POSTGRES, (url) => {
         fetch: provider.fetch,
       });
       const first = post(gateway);
-      await vi.waitUntil(() => provider.waiting.length === 1, 10_000);
+      await vi.waitUntil(() => provider.waiting.length === 1);
       expect(await other.sweep({ onLost: "release" })).toEqual([]);
       expect(await ledger.sweep({ onLost: "release" })).toEqual([]);
       const second = await post(gateway);

@@ -1,9 +1,8 @@
 import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
 import { chownSync, globSync, mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { findFreePort } from "../support/find-free-port.ts";
 import type { Service } from "../support/needs-service.ts";
 
 /** The folder of the PostgreSQL programs, for tests that stop and start a server. */
@@ -26,7 +25,7 @@ export interface PostgresServer {
 
 /** Creates a database in a new folder and starts a server. */
 export async function startPostgresServer(programs: string): Promise<PostgresServer> {
-  const port = await findPort();
+  const port = await findFreePort();
   const folder = mkdtempSync(join(tmpdir(), "calotype-postgres-"));
   const run = createRunner(folder);
   const data = join(folder, "data");
@@ -67,14 +66,4 @@ function createRunner(folder: string): Run {
 
 function readId(option: "-u" | "-g"): number {
   return Number(execFileSync("id", [option, "postgres"], { encoding: "utf8" }));
-}
-
-async function findPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("There is no free port.");
-  return address.port;
 }

@@ -29,7 +29,7 @@ await describeWithService(POSTGRES_PROGRAMS, (programs) => {
     const end = new AbortController();
     const settleMore = (count: number): Promise<void> => {
       const before = settled.length;
-      return vi.waitFor(() => expect(settled.length).toBeGreaterThan(before + count), 15_000);
+      return vi.waitFor(() => expect(settled.length).toBeGreaterThan(before + count));
     };
     const work = async (worker: number): Promise<void> => {
       for (let round = 0; !end.signal.aborted; round++) {
@@ -64,5 +64,5 @@ await describeWithService(POSTGRES_PROGRAMS, (programs) => {
       await pool.end();
       await server.remove();
     }
-  }, 60_000);
+  });
 });

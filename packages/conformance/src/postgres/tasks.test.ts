@@ -47,7 +47,7 @@ await describeWithService(POSTGRES, (url) => {
     expect(ended.filter(({ status }) => status === "completed")).toHaveLength(1_000);
     expect(await ledger.tasks.webhooks.list({}, 2_000)).toHaveLength(1_000);
     await ledger.close();
-  }, 60_000);
+  });
 
   it("tasks of dead processes run elsewhere if they were not sent, and fail otherwise, each with its record", async () => {
     const ids = await submitMany(200);
@@ -72,7 +72,7 @@ await describeWithService(POSTGRES, (url) => {
     );
     expect(await readRecords(ledger)).toHaveLength(sent.length);
     await ledger.close();
-  }, 60_000);
+  });
 
   it(`no task of processes that are killed at any time is lost or ends twice (seed ${SEED})`, async () => {
     const random = createRandom(SEED);
@@ -115,7 +115,7 @@ await describeWithService(POSTGRES, (url) => {
     expect(await ledger.tasks.webhooks.list({}, 1_000)).toHaveLength(400);
     await assertBalanced(ledger);
     await ledger.close();
-  }, 60_000);
+  });
 });
 
 /** The ids of the tasks that the programs printed with a word, in the order of the ids. */

@@ -95,43 +95,6 @@ export function describeApi(entries: readonly EntryPoint[]): Map<string, string>
   return reports;
 }
 
-/** How public names differ between two reports of an entry point. */
-export interface ApiDifference {
-  readonly added: readonly string[];
-  readonly removed: readonly string[];
-  /** Names with another signature, or with another type behind them that is not exported. */
-  readonly changed: readonly string[];
-}
-
-/** Compares two reports. An entry point without an earlier report has only new names. */
-export function compareApi(before: string, after: string): ApiDifference {
-  const [old, present] = [readBlocks(before), readBlocks(after)];
-  return {
-    added: [...present.keys()].filter((name) => !old.has(name)),
-    removed: [...old.keys()].filter((name) => !present.has(name)),
-    changed: [...present]
-      .filter(([name, text]) => old.has(name) && old.get(name) !== text)
-      .map(([name]) => name),
-  };
-}
-
-/** The blocks of a report by their name. */
-function readBlocks(report: string): Map<string, string> {
-  const code = [...report.matchAll(/```ts\n([^]*?)\n```/g)].map(([, text = ""]) => text).join("\n\n");
-  const blocks = code.split("\n\n").filter((block) => block !== "");
-  return new Map(blocks.map((block) => [nameOf(block), block]));
-}
-
-/** The name that a block declares: the first word after the keywords. */
-function nameOf(block: string): string {
-  const [, name] =
-    /^(?:export )?(?:\{ |(?:declare )?(?:abstract )?(?:interface|type|class|function|const|let|enum) )([\w$]+)/.exec(
-      block,
-    ) ?? [];
-  if (name === undefined) throw new Error(`A report has a block without a name: ${block}`);
-  return name;
-}
-
 function followAlias(checker: ts.TypeChecker, symbol: ts.Symbol): ts.Symbol {
   return (symbol.flags & ts.SymbolFlags.Alias) === 0 ? symbol : checker.getAliasedSymbol(symbol);
 }

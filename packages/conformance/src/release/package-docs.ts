@@ -13,6 +13,7 @@ export const PACKAGE_DOCS: Readonly<Record<string, readonly string[]>> = {
     "channels.md",
     "configuration.md",
     "cors.md",
+    "dashscope-endpoint.md",
     "errors.md",
     "families/adding-a-family.md",
     "families/gemini.md",
@@ -23,10 +24,14 @@ export const PACKAGE_DOCS: Readonly<Record<string, readonly string[]>> = {
     "keys-and-limits.md",
     "ledger.md",
     "migration.md",
+    "model-list.md",
     "models.md",
+    "monitoring.md",
+    "openapi.md",
     "pricing.md",
     "results.md",
     "settlement.md",
+    "sizes.md",
     "streaming.md",
     "supported-versions.md",
     "tasks.md",
@@ -60,7 +65,9 @@ export function copyDocs(folder: string, links: ProjectLinks = readProjectLinks(
   }
   for (const page of pages) {
     const target = join(ROOT, folder, page);
-    const text = replaceLinks(readText(page), page, copied, links);
+    // In a release nothing is unreleased.
+    const whole = readText(page).replace(/^## Unreleased\n+(?=## )/m, "");
+    const text = replaceLinks(whole, page, copied, links);
     if (existsSync(target) && readFileSync(target, "utf8") === text) continue;
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(target, text);

@@ -4,18 +4,28 @@ import { expect, it } from "vitest";
 import { PUBLISHED_FOLDERS } from "../support/packed-project.js";
 import { findFiles, ROOT, readText } from "../support/workspace.js";
 import { PACKAGE_DOCS } from "./package-docs.js";
-import { findPlaceholders, manifestLinks, pageAddress, readProjectLinks } from "./project-links.js";
+import {
+  findPlaceholders,
+  manifestLinks,
+  type ProjectLinks,
+  pageAddress,
+  readProjectLinks,
+  sourceAddress,
+} from "./project-links.js";
 
 const links = readProjectLinks();
 
 /** What every tarball has, and the script that writes it. */
 const PREPACK = "node ../conformance/src/release/copy-docs.ts";
 
-// With `-u`, vitest writes the package.json of each package: the links are stated once, at the root.
+// With `-u`, vitest writes the package.json and the README of each package: the links are stated once, at the root.
 it.each(PUBLISHED_FOLDERS)(
-  "%s/package.json has the links of the root, and the docs in its tarball",
+  "%s has the links of the root in package.json and README.md, and the docs in its tarball",
   async (folder) => {
     const path = join(ROOT, folder, "package.json");
+    const readme = updateReadme(folder);
+    await expect(readme).toMatchFileSnapshot(join(ROOT, folder, "README.md"));
+
     const own: [string, unknown][] = Object.entries(JSON.parse(readText(`${folder}/package.json`)));
     const fields = own.filter(([name]) => !(name in links));
     const at = fields.findIndex(([name]) => name === "license");
@@ -29,14 +39,17 @@ it.each(PUBLISHED_FOLDERS)(
 );
 
 it.each(PUBLISHED_FOLDERS)("%s/README.md links only to what a reader of npm can open", (folder) => {
-  const text = readText(`${folder}/README.md`);
+  const text = updateReadme(folder);
   const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
   const addresses = new Set(findFiles("docs/**/*.md").map((page) => pageAddress(page, links)));
   const broken = targets.filter((link) => {
     const [path = "", anchor] = link.split("#");
     if (path === "") return false;
     if (path.startsWith(links.homepage)) return !addresses.has(path) || !hasAnchor(path, anchor);
-    if (path.startsWith("https:")) return false;
+    const source = sourceAddress("", links);
+    if (path.startsWith(source)) return !existsSync(join(ROOT, path.slice(source.length)));
+    // A placeholder that was replaced at the root.
+    if (path.startsWith("https:")) return new URL(path).hostname.endsWith(".example");
     // In the tarball: the sources, and nothing outside of the folder.
     return !path.startsWith("src/") || !existsSync(join(ROOT, folder, path));
   });
@@ -76,4 +89,12 @@ function hasAnchor(address: string, anchor: string | undefined): boolean {
       .replaceAll(" ", "-"),
   );
   return slugs.includes(anchor);
+}
+
+/** The README of a package with the links of the root in place of those of its package.json. */
+function updateReadme(folder: string): string {
+  const before: ProjectLinks = JSON.parse(readText(`${folder}/package.json`));
+  return readText(`${folder}/README.md`)
+    .replaceAll(before.homepage, links.homepage)
+    .replaceAll(sourceAddress("", before), sourceAddress("", links));
 }

@@ -20,7 +20,7 @@ export function manifestLinks(folder: string, { homepage, bugs, repository }: Pr
   return { homepage, bugs, repository: { ...repository, directory: folder } };
 }
 
-/** The links that are placeholders: names under `.example` belong to nobody. */
+/** The links that are placeholders: no name under `.example` can be registered. */
 export function findPlaceholders({ homepage, bugs, repository }: ProjectLinks): string[] {
   return [homepage, bugs, repository.url].filter((link) =>
     new URL(link.replace(/^git\+/, "")).hostname.endsWith(".example"),
@@ -35,5 +35,6 @@ export function sourceAddress(path: string, { repository }: ProjectLinks): strin
 /** The address of a page of `docs` on the site: `docs/families/README.md` is `…/families/`. */
 export function pageAddress(path: string, { homepage }: ProjectLinks): string {
   if (path === "docs/README.md") return `${homepage}/questions`;
+  if (path === "docs/errors/README.md") return `${homepage}/errors/codes`;
   return `${homepage}/${path.slice("docs/".length).replace(/(?:README)?\.md$/, "")}`;
 }

@@ -1,14 +1,14 @@
 // npm run release -- --dry-run: checks the packages, and shows what would be published. Publishes nothing.
 // npm run release -- --publish: the same, then publishes. Refuses outside of the workflow for releases.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { MANIFESTS, pack, pnpm } from "../support/packed-project.ts";
 import { run } from "../support/run.ts";
 import { findFiles, ROOT, readText } from "../support/workspace.ts";
-import { compareApi } from "./api-report.ts";
-import { findObstacles } from "./obstacles.ts";
+import { compareApi } from "./compare-api.ts";
+import { type ApiChanges, findObstacles } from "./obstacles.ts";
 import { readProjectLinks } from "./project-links.ts";
 
 /** Tests that say whether these packages may be published. The workflow runs all others before. */
@@ -18,6 +18,9 @@ const TESTS = [
   "packages/conformance/src/release/package-metadata.test.ts",
   "packages/runtimes/src/budgets.test.ts",
 ];
+
+/** The tags of releases begin so. All packages have one version, so those of one package are enough. */
+const TAG_PREFIX = "@calotype/core@";
 
 const [mode] = process.argv.slice(2);
 const print = (text = ""): void => void process.stdout.write(`${text}\n`);
@@ -30,15 +33,32 @@ if (mode !== "--dry-run" && mode !== "--publish") {
 }
 
 function release(isReal: boolean): number {
-  const { broken, lastVersion } = showPublicNames();
+  const versions = Object.fromEntries(MANIFESTS.map(({ name, version }) => [name, version]));
+  const changesets = findFiles(".changeset/*.md").filter((path) => basename(path) !== "README.md");
+  // changesets makes a tag for each package, after npm has it.
+  const tags = new Set(git("tag", "--list").split("\n"));
+  const isReleased = MANIFESTS.every(({ name, version }) => tags.has(`${name}@${version}`));
+  if (isReal && isReleased && changesets.length === 0) {
+    print("This version is released, and there are no changesets. Nothing is published.");
+    // The action of the workflow reads this file: the tags that were made, here none.
+    const output = process.env["CHANGESETS_OUTPUT"];
+    if (output !== undefined) appendFileSync(output, "");
+    return 0;
+  }
+
+  const lastTag = findLastTag(isReleased);
+  const nextVersion = changesets.length > 0 ? readNextVersion() : undefined;
+  const changes = showPublicNames(lastTag);
   const obstacles = findObstacles({
     links: readProjectLinks(),
-    versions: Object.fromEntries(MANIFESTS.map(({ name, version }) => [name, version])),
+    versions,
     changelog: readText("CHANGELOG.md"),
-    changesets: findFiles(".changeset/*.md").filter((path) => basename(path) !== "README.md"),
+    changesets,
+    nextVersion,
     status: git("status", "--porcelain"),
-    lastVersion,
-    brokenNames: broken,
+    lastVersion: lastTag?.slice(TAG_PREFIX.length),
+    isReleased,
+    changes,
     env: process.env,
   });
   if (isReal && obstacles.length > 0) {
@@ -51,43 +71,75 @@ function release(isReal: boolean): number {
   if (!passes("npx", ["-y", pnpm(), "exec", "vitest", "run", ...TESTS])) return 1;
 
   showTarballs();
-  const command = ["-y", pnpm(), "exec", "changeset", "publish"];
-  if (isReal) return passes("npx", command) ? 0 : 1;
+  const changeset = ["-y", pnpm(), "exec", "changeset"];
+  if (isReal) {
+    // The second command makes tags that are missing of packages that npm has: of a release that stopped half-way.
+    const isDone = passes("npx", [...changeset, "publish"]) && passes("npx", [...changeset, "git-tag"]);
+    return isDone ? 0 : 1;
+  }
 
-  print(`\nA release would run: NPM_CONFIG_PROVENANCE=true npx ${command.join(" ")}`);
+  print(`\nA release would run: PNPM_CONFIG_PROVENANCE=true npx ${changeset.join(" ")} publish`);
   print("Provenance: signed in the workflow .github/workflows/release.yml of");
   print(`  ${readProjectLinks().repository.url}, commit ${git("rev-parse", "HEAD").trim()}`);
   print("\nNothing was published.");
+  if (nextVersion !== undefined) print(`The changesets make version ${nextVersion}.`);
   if (obstacles.length > 0) print("A release would be refused now:");
   for (const obstacle of obstacles) print(`- ${obstacle}`);
   return 0;
 }
 
-/** Prints how the public names differ from those of the last release. */
-function showPublicNames(): { readonly broken: string[]; readonly lastVersion: string | undefined } {
-  // changesets makes a tag for each package. They all have one version.
-  const [tag] = git("tag", "--list", "@calotype/core@*", "--sort=-v:refname").split("\n");
-  const broken: string[] = [];
+/** The newest tag of a release to compare with: not that of this version, if only some packages of it are released. */
+function findLastTag(isReleased: boolean): string | undefined {
+  const version = MANIFESTS.find(({ name }) => name === "@calotype/core")?.version;
+  const tags = git("tag", "--list", `${TAG_PREFIX}*`, "--sort=-v:refname").split("\n");
+  return tags.find((tag) => tag !== "" && (isReleased || tag !== `${TAG_PREFIX}${version}`));
+}
+
+/** The version that the changesets will make, or `undefined` if they name no package. */
+function readNextVersion(): string | undefined {
+  const folder = mkdtempSync(join(tmpdir(), "calotype-changesets-"));
+  try {
+    const path = join(folder, "status.json");
+    run("npx", ["-y", pnpm(), "exec", "changeset", "status", "--output", path], ROOT);
+    const { releases }: { readonly releases: readonly { readonly newVersion: string }[] } = JSON.parse(
+      readFileSync(path, "utf8"),
+    );
+    return releases[0]?.newVersion;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Prints how the public names differ from those of the last release, and returns the differences of all entry points. */
+function showPublicNames(tag: string | undefined): ApiChanges {
+  const all = {
+    added: [] as string[],
+    removed: [] as string[],
+    extended: [] as string[],
+    changed: [] as string[],
+  };
+  const signs = { added: "+", removed: "-", extended: "~ only more is possible:", changed: "~" };
   print(tag ? `Public names since ${tag}` : "Public names (there is no tag of a release to compare with)");
   const old = tag ? git("ls-tree", "-r", "--name-only", tag, "packages").split("\n") : [];
-  const reports = new Set([
-    ...findFiles("packages/*/api/*.api.md"),
-    ...old.filter((path) => /\/api\/.+\.api\.md$/.test(path)),
-  ]);
   const present = new Set(findFiles("packages/*/api/*.api.md"));
+  const reports = new Set([...present, ...old.filter((path) => /\/api\/.+\.api\.md$/.test(path))]);
   for (const path of [...reports].toSorted()) {
     const before = old.includes(path) ? git("show", `${tag}:${path}`) : "";
-    const { added, removed, changed } = compareApi(before, present.has(path) ? readText(path) : "");
-    broken.push(...removed, ...changed);
-    if (!tag) {
-      print(`  ${path}: ${added.length} names`);
+    const difference = compareApi(before, present.has(path) ? readText(path) : "");
+    if (tag === undefined) {
+      print(`  ${path}: ${difference.added.length} names`);
       continue;
     }
-    for (const [sign, names] of Object.entries({ "+": added, "-": removed, "~": changed })) {
-      for (const name of names) print(`  ${sign} ${name} (${path})`);
+    for (const kind of ["added", "removed", "extended", "changed"] as const) {
+      for (const name of difference[kind]) {
+        print(`  ${signs[kind]} ${name} (${path})`);
+        for (const line of difference.lines.get(name) ?? []) print(`      ${line}`);
+        all[kind].push(name);
+      }
     }
   }
-  return { broken, lastVersion: tag ? tag.slice("@calotype/core@".length) : undefined };
+  if (tag !== undefined && Object.values(all).every((names) => names.length === 0)) print("  no difference");
+  return all;
 }
 
 /** Packs all packages, and prints what is in them. */

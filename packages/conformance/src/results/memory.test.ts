@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { open, responseTo } from "../support/http-client.js";
 import { createFolder } from "../support/stored-files.js";
+import { isFull } from "../support/test-run.js";
 
 const PROGRAM = fileURLToPath(new URL("gateway-process.ts", import.meta.url));
 const MIB = 1024 * 1024;
@@ -212,11 +213,14 @@ interface Measured {
   readonly isStored: boolean;
 }
 
+/** One of this number of ways is tried with a slow store. */
+const SLOW = isFull() ? 3 : 9;
+
 describe.each(
   [
     { store: "no", ways: WAYS.filter(({ name }) => /family B|several calls|Gemini/.test(name)) },
     { store: "files", ways: WAYS },
-    { store: "slow", ways: WAYS.filter(({ allowed }, index) => index % 3 === 0 || allowed !== undefined) },
+    { store: "slow", ways: WAYS.filter(({ allowed }, index) => index % SLOW === 0 || allowed !== undefined) },
   ].map(({ store, ways }) => ({
     store,
     ways: ways.filter(({ allowed = { [store]: 0 } }) => store in allowed),

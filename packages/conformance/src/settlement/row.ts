@@ -1,4 +1,5 @@
-import type { Capabilities, GatewayOptions, LostPolicy, Usage, UsageRecord } from "@calotype/core";
+import type { Capabilities, GatewayOptions, Usage, UsageRecord } from "@calotype/core";
+import type { LostPolicy } from "@calotype/core/billing";
 import type { Leaving } from "./clients.ts";
 import type { Script } from "./script.ts";
 import type { Way } from "./ways.ts";
@@ -85,6 +86,8 @@ export interface Row {
    * stream or too large. `runs`: it runs like a first request. Default: `stored` if an image came or was charged.
    */
   readonly repeat?: Repeat;
+  /** True for images of 30 MB: `npm test` runs such a row with one price, and without a repeat. */
+  readonly isLarge?: true;
   /** The status of the same caller's next request. Default 200. */
   readonly next?: number;
 }

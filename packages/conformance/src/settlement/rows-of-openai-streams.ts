@@ -109,11 +109,12 @@ export const OPENAI_STREAMS: RowGroup = {
     fromJson(
       "Two images of 30 MB in JSON",
       says("json", `{"data":[${hugeImage},${hugeImage}],"usage":${report(2)}}`),
-      { asked: 2, sees: { status: 200, images: 2 }, charges: TWO_CHARGES },
+      { asked: 2, isLarge: true, sees: { status: 200, images: 2 }, charges: TWO_CHARGES },
     ),
     {
       happened: "Two images of 30 MB in the provider's events",
       ways: OPENAI,
+      isLarge: true,
       asked: 2,
       provider: [says("events", base64Event(0, HUGE), base64Event(1, HUGE), completedEvent(report(2)), DONE)],
       sees: { status: 200, images: 2 },

@@ -206,6 +206,7 @@ export const SEVERAL_CALLS: RowGroup = {
       ...common,
       ways: ["OpenAI stream"],
       happened: "Two images of 30 MB",
+      isLarge: true,
       asked: 2,
       provider: [huge, huge],
       sees: { status: 200, images: 2 },

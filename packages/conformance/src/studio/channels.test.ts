@@ -1,12 +1,11 @@
 import type { Gateway, GatewayOptions } from "@calotype/core";
-import type { BrowserContextOptions, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, describe, expect, it } from "vitest";
 import { openBrowser } from "../browser/open-browser.js";
 import { CALLER_KEY, CHANNEL_KEY, type Providers, SEEDREAM } from "../support/test-gateway.js";
 import { useProviders } from "../support/use-providers.js";
-import { findAxeProblems, measureOverflow } from "./find-problems.js";
 import { openStudioPage, type StudioPage, type StudioPageOptions } from "./open-page.js";
-import { SHOTS, shoot } from "./shoot.js";
+import { shoot } from "./shoot.js";
 
 const opened = await openBrowser();
 afterAll(() => opened?.close());
@@ -50,7 +49,7 @@ async function generate(gateway: Gateway): Promise<{ readonly id: string; readon
 const rowOf = (page: Page, id: string) =>
   page.getByRole("row").filter({ has: page.getByRole("link", { name: id, exact: true }) });
 
-describe.runIf(opened !== undefined)("Channels in Chromium", { timeout: 60_000 }, () => {
+describe.runIf(opened !== undefined)("Channels in Chromium", () => {
   const providers = useProviders({ images: "tiny" });
   const open = async (options: StudioPageOptions = {}): Promise<StudioPage> => {
     if (opened === undefined) throw new Error("The browser is not open.");
@@ -108,8 +107,9 @@ describe.runIf(opened !== undefined)("Channels in Chromium", { timeout: 60_000 }
     await dialog.getByRole("button", { name: "Pause" }).click();
     await rowOf(page, "ark").getByText("Paused by studio.").waitFor();
     await rowOf(page, "ark")
-      .getByText(/ends in (1 hr|60 min|59 min)/)
+      .getByText(/ends in (1 hr|59 min)/)
       .waitFor();
+    await rowOf(page, "ark").getByText(MARKUP).waitFor();
     expect((await generate(gateway)).status).toBe(200);
     expect(JSON.stringify(providers().emulator.requests.at(-1))).toContain(UPSTREAM_2);
 
@@ -189,55 +189,4 @@ describe.runIf(opened !== undefined)("Channels in Chromium", { timeout: 60_000 }
     await row.getByText("1 attempt, none failed").waitFor();
     expect(await row.boundingBox()).toEqual(before);
   });
-
-  const LOOKS = [
-    ["en", "light", 1280],
-    ["zh", "dark", 360],
-    ...(process.env["TEST_FULL"] === "1" || SHOTS !== undefined
-      ? ([
-          ["en", "dark", 1280],
-          ["zh", "light", 1280],
-          ["en", "light", 360],
-        ] as const)
-      : []),
-  ] as const;
-
-  it.each(LOOKS)(
-    "has no problem of access and fits in %s, %s, %i pixels wide",
-    async (language, colorScheme, width) => {
-      const context: BrowserContextOptions = {
-        locale: language === "zh" ? "zh-CN" : "en-US",
-        colorScheme,
-        viewport: { width, height: 740 },
-      };
-      const { page, gateway, complaints } = await open({ path: "/channels", context });
-      providers().emulator.faults.add({ model: UPSTREAM, status: 429, code: "RateLimitExceeded", times: 1 });
-      providers().emulator.faults.add({ model: UPSTREAM_2, status: 401, times: 1 });
-      for (let times = 0; times < 4; times++) await generate(gateway);
-      await gateway.pauseChannel("ark-2", {
-        by: "kim",
-        note: "The account is being checked.",
-        seconds: 3_600,
-      });
-      await page.locator(".status.bad").first().waitFor();
-      const check = async (name: string): Promise<void> => {
-        expect(await findAxeProblems(page)).toEqual([]);
-        expect(await measureOverflow(page)).toBe(0);
-        await shoot(page, `channels-${name}-${language}-${colorScheme}-${width}`);
-      };
-
-      await page.reload();
-      await page.locator(".status.none", { hasText: /Paused|已暂停/ }).waitFor();
-      await check("list");
-      await page.getByRole("link", { name: "ark", exact: true }).click();
-      await page.locator(".channel-errors").waitFor();
-      await check("panel");
-      await page.keyboard.press("Escape");
-      await page.locator(".channel-actions button").first().click();
-      await page.getByRole("dialog").locator("select").waitFor();
-      await page.getByRole("dialog").locator(".notice, p:nth-of-type(3)").first().waitFor();
-      await check("dialog");
-      expect(complaints).toEqual([]);
-    },
-  );
 });

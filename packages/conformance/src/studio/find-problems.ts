@@ -10,7 +10,9 @@ export async function findAxeProblems(page: Page): Promise<readonly string[]> {
   return page.evaluate<readonly string[]>(
     `(() => {
       if (!window.axe) { ${axe.source} }
-      return window.axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
+      // By default axe leaves this rule of WCAG 2.2 out.
+      const rules = { "target-size": { enabled: true } };
+      return window.axe.run(document, { resultTypes: ["violations"], rules }).then(({ violations }) =>
         violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ": " + html + " " + failureSummary)));
     })()`,
   );

@@ -18,7 +18,7 @@ interface Load {
   readonly cpuMilliseconds: number;
 }
 
-describe.runIf(opened !== undefined)("the first view, with an empty cache", { timeout: 60_000 }, () => {
+describe.runIf(opened !== undefined)("the first view, with an empty cache", () => {
   const providers = useProviders();
 
   it("is under 200 kB, and needs less than half a second of the CPU in the median of five loads", async () => {

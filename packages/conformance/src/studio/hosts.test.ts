@@ -1,9 +1,12 @@
 import { type RequestListener } from "node:http";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { toExpressHandler } from "@calotype/express";
 import { toKoaMiddleware } from "@calotype/koa";
 import { toNextHandlers } from "@calotype/next";
 import { toNodeHandler } from "@calotype/node";
 import { createStudio, type Studio } from "@calotype/studio";
+import { getRequestListener } from "@hono/node-server";
 import express from "express";
 import Koa from "koa";
 import mount from "koa-mount";
@@ -22,9 +25,32 @@ const HOSTS: readonly (readonly [string, string, (studio: Studio) => RequestList
   ],
   ["Koa", "/studio", (studio) => new Koa().use(toKoaMiddleware(studio)).callback()],
   [
+    "Express, in routers with a parameter",
+    "/tenants/7/ops/studio",
+    (studio) =>
+      express().use(
+        "/tenants/:id",
+        express.Router().use("/ops", express.Router().use("/studio", toExpressHandler(studio))),
+      ),
+  ],
+  [
     "Koa with koa-mount",
     "/ops",
     (studio) => new Koa().use(mount("/ops", toKoaMiddleware(studio))).callback(),
+  ],
+  [
+    "Koa with koa-mount, in an app of Koa",
+    "/ops/studio",
+    (studio) =>
+      new Koa().use(mount("/ops", new Koa().use(mount("/studio", toKoaMiddleware(studio))))).callback(),
+  ],
+  [
+    "a server of Web requests",
+    "/studio",
+    (studio) =>
+      getRequestListener((request, { incoming }) =>
+        studio.fetch(request, { clientAddress: () => incoming.socket.remoteAddress }),
+      ),
   ],
   ["node:http", "/studio", (studio) => toNodeHandler(studio)],
 ];
@@ -38,16 +64,19 @@ describe.each(HOSTS)("on %s", (_host, path, serve) => {
     return url;
   };
 
-  it("the page and its files are served at the path of the host", async () => {
-    const url = await open();
+  it.each(["", "/", "/try", "?period=24h"])(
+    "the page and its files are served at its path%s",
+    async (below) => {
+      const url = await open();
 
-    const html = await (await fetch(`${url}${path}/try`)).text();
-    const files = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file = ""]) => file);
+      const html = await (await fetch(`${url}${path}${below}`)).text();
+      const files = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file = ""]) => file);
 
-    expect(files.length).toBeGreaterThan(1);
-    expect(files.filter((file) => !file.startsWith(`${path}/assets/`))).toEqual([]);
-    for (const file of files) expect((await fetch(url + file)).status).toBe(200);
-  });
+      expect(files.length).toBeGreaterThan(1);
+      expect(files.filter((file) => !file.startsWith(`${path}/assets/`))).toEqual([]);
+      for (const file of files) expect((await fetch(url + file)).status).toBe(200);
+    },
+  );
 
   it("this machine is let in, and a proxy is not", async () => {
     const url = await open();
@@ -57,6 +86,21 @@ describe.each(HOSTS)("on %s", (_host, path, serve) => {
 
     expect(await local.json()).toMatchObject({ role: "admin", access: "local", tryCaller: "tester" });
     expect(proxied.status).toBe(403);
+  });
+
+  it.each([
+    ["two hosts", "", ["Host: localhost", "Host: evil.example"]],
+    ["a host in an absolute URL", "http://evil.example", ["Host: localhost"]],
+    ["a proxy's header in capital letters, without a value", "", ["Host: localhost", "X-FORWARDED-HOST:"]],
+  ])("a request with %s is not let in", async (_what, origin, headers) => {
+    const { hostname, port } = new URL(await open());
+    const socket = connect(Number(port), hostname);
+
+    const lines = [`GET ${origin}${path}/api/session HTTP/1.1`, ...headers, "Connection: close", "", ""];
+    socket.write(lines.join("\r\n"));
+
+    // Express has no route for an absolute URL.
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 40[34] /);
   });
 
   it("a change with a body is made", async () => {
@@ -85,6 +129,7 @@ describe.each(HOSTS)("on %s", (_host, path, serve) => {
   });
 });
 
+// The tests of an app that was built are in hosts/next.test.ts.
 describe("on Next.js", () => {
   const providers = useProviders();
   const open = () => {

@@ -4,14 +4,14 @@ import { openBrowser } from "../browser/open-browser.js";
 import { SEEDREAM } from "../support/test-gateway.js";
 import { useProviders } from "../support/use-providers.js";
 import { fillLedger, SHOWN_ID } from "./fill-ledger.js";
-import { findAxeProblems, measureOverflow } from "./find-problems.js";
+import { findAxeProblems } from "./find-problems.js";
 import { openStudioPage, type StudioPage, type StudioPageOptions } from "./open-page.js";
 import { shoot } from "./shoot.js";
 
 const opened = await openBrowser();
 afterAll(() => opened?.close());
 
-describe.runIf(opened !== undefined)("the frame of the studio in Chromium", { timeout: 60_000 }, () => {
+describe.runIf(opened !== undefined)("the frame of the studio in Chromium", () => {
   const providers = useProviders({ images: "tiny" });
   const open = async (options?: StudioPageOptions): Promise<StudioPage> => {
     if (opened === undefined) throw new Error("The browser is not open.");
@@ -37,7 +37,7 @@ describe.runIf(opened !== undefined)("the frame of the studio in Chromium", { ti
       await page.keyboard.press("Enter");
 
       const panel = page.getByRole("complementary", { name: `Request ${SHOWN_ID}` });
-      await panel.getByText("1 × 0.03 × 1 = 0.03").waitFor();
+      await panel.getByRole("row", { name: "Images 1 0.03 0.03" }).waitFor();
       expect(new URL(page.url()).searchParams.get("request")).toBe(SHOWN_ID);
       await expect.poll(() => isFocused(panel.getByRole("heading", { level: 2 }))).toBe(true);
       await page.keyboard.press("Escape");
@@ -86,31 +86,6 @@ describe.runIf(opened !== undefined)("the frame of the studio in Chromium", { ti
       await expect.poll(() => isFocused(button)).toBe(true);
       expect(complaints).toEqual([]);
     });
-
-    it.each([
-      ["en", "light", 1280],
-      ["zh", "dark", 360],
-    ] as const)(
-      "has no problem of access and fits, in %s, %s, %i pixels wide",
-      async (language, colorScheme, width) => {
-        const { page } = await open({
-          path: "/callers",
-          context: {
-            locale: language === "zh" ? "zh-CN" : "en-US",
-            colorScheme,
-            viewport: { width, height: 740 },
-          },
-        });
-        await page.getByRole("link", { name: "tester" }).waitFor();
-
-        await page.keyboard.press("Control+k");
-        await page.getByRole("option", { name: SEEDREAM }).first().waitFor();
-
-        expect(await findAxeProblems(page)).toEqual([]);
-        expect(await measureOverflow(page)).toBe(0);
-        await shoot(page, `palette-${language}-${colorScheme}-${width}`);
-      },
-    );
   });
 
   it("Escape closes a dialog before the panel below it, and focus returns to where it was", async () => {

@@ -11,16 +11,17 @@ import type { Page } from "playwright-core";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { openBrowser } from "../browser/open-browser.js";
 import { drawPng } from "../clients/support/images.js";
-import { CALLER_KEY, SEEDREAM } from "../support/test-gateway.js";
+import { CALLER_KEY, QWEN_IMAGE, SEEDREAM } from "../support/test-gateway.js";
 import { useProviders } from "../support/use-providers.js";
 import { findAxeProblems } from "./find-problems.js";
+import { holdRequests } from "./hold-requests.js";
 import { openStudioPage, type StudioPage, type StudioPageOptions } from "./open-page.js";
 import { shoot } from "./shoot.js";
 
 const opened = await openBrowser();
 afterAll(() => opened?.close());
 
-describe.runIf(opened !== undefined)("Try in Chromium", { timeout: 60_000 }, () => {
+describe.runIf(opened !== undefined)("Try in Chromium", () => {
   const providers = useProviders({ images: "tiny", millisecondsPerImage: 20 });
   const open = async (options?: StudioPageOptions): Promise<StudioPage> => {
     if (opened === undefined) throw new Error("The browser is not open.");
@@ -63,6 +64,70 @@ describe.runIf(opened !== undefined)("Try in Chromium", { timeout: 60_000 }, () 
     expect(await page.locator("canvas.placeholder").count()).toBe(0);
   });
 
+  it("shows no price of another model, and marks one that is out of date", async () => {
+    const { page } = await open();
+    const price = page.locator(".price-line .price");
+    await price.getByText("at most 0.03").waitFor();
+    const release = await holdRequests(page, "**/api/estimate");
+
+    await page.getByLabel("Model", { exact: true }).selectOption(QWEN_IMAGE);
+    expect(await price.innerText()).toBe("…");
+    await release();
+    await price.getByText("at most 0.075").waitFor();
+    await page.getByLabel("Images", { exact: true }).selectOption("2");
+    expect(await price.locator("[aria-busy=true]").innerText()).toContain("0.075");
+    await release();
+
+    await price.locator("[aria-busy=false]").getByText("at most 0.15").waitFor();
+  });
+
+  it("says what the second of two models does not get", async () => {
+    const { page } = await open();
+    await page.getByLabel("Model", { exact: true }).selectOption(SEEDREAM);
+    await page.getByLabel("Compare with").selectOption(QWEN_IMAGE);
+    await page.getByText("at most 0.075").waitFor();
+    expect(await page.getByText(/Not sent|It makes/).count()).toBe(0);
+    await page.setInputFiles("input[type=file]", [
+      { name: "1.png", mimeType: "image/png", buffer: await drawPng(1) },
+    ]);
+    await page.getByText("Not sent to this model: Reference images.").waitFor();
+    await page.getByLabel("Images", { exact: true }).selectOption("15");
+
+    await page.getByText(/It makes .*image/).waitFor();
+    expect(providers().emulator.requests).toEqual([]);
+  });
+
+  it("shows the number of images that the further fields ask for", async () => {
+    const { page } = await open();
+    providers().emulator.faults.add({ latencyMs: 500, times: 1 });
+    await page.getByLabel("Model", { exact: true }).selectOption(SEEDREAM);
+    await page.getByText("More fields").click();
+    await page.getByLabel("Further fields, as JSON").fill('{"n": 3}');
+    await page.getByText("at most 0.09").waitFor();
+
+    await make(page, "three foxes");
+
+    await page.locator("canvas.placeholder").nth(2).waitFor();
+    await page.getByText("Charge 0.09").waitFor();
+    expect(await page.locator("figure img").count()).toBe(3);
+  });
+
+  it("shows the charge above the images, which do not move for it, and the size of each image", async () => {
+    const { ledger, release } = createLateLedger();
+    const { page } = await open({ gateway: { ledger } });
+    await page.getByLabel("Model", { exact: true }).selectOption(QWEN_IMAGE);
+    await make(page, "a fox");
+
+    const image = page.getByAltText("Image 1: a fox");
+    await image.waitFor();
+    await page.locator("figcaption", { hasText: /^\d+ × \d+/ }).waitFor();
+    release();
+    const charge = page.getByText("Charge 0.075");
+    await charge.waitFor();
+    const [above, below] = [await charge.boundingBox(), await image.boundingBox()];
+    expect((above?.y ?? 0) + (above?.height ?? 0)).toBeLessThanOrEqual(below?.y ?? 0);
+  });
+
   it.each([
     [
       "refused by the provider, in its words and in ours",
@@ -100,11 +165,72 @@ describe.runIf(opened !== undefined)("Try in Chromium", { timeout: 60_000 }, () 
     await make(page, "a fox");
     await page.getByText("The budget of the caller does not cover this request.").waitFor();
     await page.getByText("Nothing was charged: the request reached no provider.").waitFor();
+    // What happened, whether money was spent.
+    expect(await page.locator(".run").innerText()).toMatch(/No image\.[^]*Nothing was charged/);
     await page.route("**/api/images/**", (route) => route.abort());
     await page.getByRole("button", { name: "Make images" }).click();
     await page.getByText("The server does not respond.").waitFor();
     await page.getByText("It is not known whether the request reached the gateway.").waitFor();
     expect(providers().emulator.requests).toEqual([]);
+  });
+
+  it("keeps the draft, the images and a request in progress while the person looks at another view", async () => {
+    const { page, records, complaints } = await open();
+
+    await page.getByLabel("Model", { exact: true }).selectOption(SEEDREAM);
+    await page.setInputFiles("input[type=file]", {
+      name: "1.png",
+      mimeType: "image/png",
+      buffer: await drawPng(1),
+    });
+    await make(page, "a fox");
+    await page.getByText("Charge 0.03").waitFor();
+    await page.locator("article.run a.mono").click();
+    await page.getByRole("complementary").getByText("How the charge was computed").waitFor();
+    await page.goBack();
+    await page.getByAltText("Image 1: a fox").waitFor();
+    expect(await page.evaluate("document.querySelector('figure img').naturalWidth")).toBeGreaterThan(0);
+    expect(await page.getByLabel("Prompt").inputValue()).toBe("a fox");
+    expect(await titles(page)).toEqual(["1.png"]);
+
+    providers().emulator.faults.add({ latencyMs: 1_000, times: 1 });
+    await make(page, "a slow fox");
+    await page.getByText("waiting for the provider").waitFor();
+    await page.getByRole("link", { name: "Prices" }).click();
+    await page.getByRole("heading", { name: "Calculator" }).waitFor();
+    await expect.poll(() => records.length).toBe(2);
+    await page.getByRole("link", { name: "Try", exact: true }).click();
+    await page.getByAltText("Image 1: a slow fox").waitFor();
+    await expect.poll(() => page.getByText("Charge 0.03").count()).toBe(2);
+    expect(complaints).toEqual([]);
+  });
+
+  it("says that a key is wrong which no header could hold, and what came if it is not the studio", async () => {
+    const { page, complaints } = await open({ studio: {} });
+
+    await page.getByLabel("API key").fill("“ключ”");
+    await page.getByRole("button", { name: "Use this key" }).click();
+    await page.getByText("The API key is wrong, or was revoked.").waitFor();
+    await page.route("**/api/models", (route) =>
+      route.fulfill({ contentType: "text/html", body: "<h1>Login" }),
+    );
+    await page.getByLabel("API key").fill(CALLER_KEY);
+    await page.getByRole("button", { name: "Use this key" }).click();
+    await page.getByText("The server responded with something else").waitFor();
+    expect(await page.getByText("The server does not respond.").count()).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+
+  it("shows the results in a narrow window, where they are below the fields", async () => {
+    const { page } = await open({ context: { viewport: { width: 360, height: 640 } } });
+
+    providers().emulator.faults.add({ latencyMs: 2_000, times: 1 });
+    await page.getByText("at most 0.03").waitFor();
+    await make(page, "a fox");
+
+    const y = async () => (await page.locator("canvas.placeholder").boundingBox())?.y ?? Infinity;
+    await expect.poll(y, { timeout: 1_500 }).toBeLessThan(320);
+    await page.getByAltText("Image 1: a fox").waitFor();
   });
 
   it("moves reference images by keyboard without losing the focus", async () => {
@@ -178,7 +304,7 @@ function titles(page: Page): Promise<readonly string[]> {
   );
 }
 
-describe.runIf(opened !== undefined)("Try with slow images in Chromium", { timeout: 60_000 }, () => {
+describe.runIf(opened !== undefined)("Try with slow images in Chromium", () => {
   const providers = useProviders({ images: "tiny", millisecondsPerImage: 500 });
 
   it("shows each image when it arrives, stops, and still finds the charge", async () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createMemoryLedger, type Gateway } from "@calotype/core";
-import type { UsageHistory } from "@calotype/core/billing";
+import type { SettledRecord, UsageHistory } from "@calotype/core/billing";
 import type { Ledger } from "@calotype/core/stores";
 import { afterAll, describe, expect, it } from "vitest";
 import { openBrowser } from "../browser/open-browser.js";
@@ -15,6 +15,7 @@ import {
   TASK_ID,
 } from "./fill-ledger.js";
 import { findAxeProblems, measureOverflow } from "./find-problems.js";
+import { holdRequests } from "./hold-requests.js";
 import { openStudioPage, type StudioPage, type StudioPageOptions } from "./open-page.js";
 
 /** What a caller could send as a model, an end user or a tag, and a provider as an error. */
@@ -30,7 +31,7 @@ const HOSTILE = [
 const opened = await openBrowser();
 afterAll(() => opened?.close());
 
-describe.runIf(opened !== undefined)("Usage in Chromium", { timeout: 60_000 }, () => {
+describe.runIf(opened !== undefined)("Usage in Chromium", () => {
   const providers = useProviders({ images: "tiny" });
   const open = async (options?: StudioPageOptions): Promise<StudioPage> => {
     if (opened === undefined) throw new Error("The browser is not open.");
@@ -54,7 +55,7 @@ describe.runIf(opened !== undefined)("Usage in Chromium", { timeout: 60_000 }, (
     await page.locator("tbody a.mono").click();
 
     const panel = page.getByRole("complementary");
-    await panel.getByText("1 × 0.03 × 1 = 0.03").waitFor();
+    await panel.getByRole("row", { name: "Images 1 0.03 0.03" }).waitFor();
     await panel.getByText("0.03 was held").waitFor();
     await panel.getByText("1 image was made").waitFor();
     await panel.getByText("0.03 was charged; the hold of 0.03 ended").waitFor();
@@ -65,7 +66,7 @@ describe.runIf(opened !== undefined)("Usage in Chromium", { timeout: 60_000 }, (
     await panel.waitFor({ state: "detached" });
     await page.getByRole("searchbox").fill(id);
     await page.keyboard.press("Enter");
-    await panel.getByText("1 × 0.03 × 1 = 0.03").waitFor();
+    await panel.getByRole("row", { name: "Images 1 0.03 0.03" }).waitFor();
     expect(complaints).toEqual([]);
   });
 
@@ -82,6 +83,125 @@ describe.runIf(opened !== undefined)("Usage in Chromium", { timeout: 60_000 }, (
 
     expect(readFileSync(path, "utf8").trimEnd().split("\r\n")).toHaveLength(52);
     expect(complaints).toEqual([]);
+  });
+
+  it.each([360, 1280])(
+    "fits the lines of a charge by token into a panel of a window of %i pixels",
+    async (width) => {
+      const whole = await fillLedger(Date.now());
+      const record: SettledRecord = {
+        state: "settled",
+        id: "req-tokens",
+        time: new Date().toISOString(),
+        caller: "web-shop",
+        group: "vip",
+        model: SEEDREAM,
+        channel: "ark",
+        upstreamModel: "doubao",
+        operation: "generate",
+        status: 200,
+        images: 1,
+        charge: "0.03997696",
+        durationMs: 23,
+        attempts: [],
+        derivation: {
+          pricing_mode: "per-token",
+          output_tokens: 4096,
+          other_tokens: 0,
+          token_source: "output_tokens",
+          output_token_price: "12.2",
+          input_token_price: "0",
+          group_ratio: "0.8",
+          exact: "0.03997696",
+          unpriced: false,
+        },
+      };
+      await whole.settle(record);
+      const { page } = await open({
+        path: "/usage?request=req-tokens",
+        gateway: { ledger: whole },
+        context: { viewport: { width, height: 800 } },
+      });
+
+      await page.getByRole("row", { name: "Output tokens 4,096 12.2 per million 0.8 0.03997696" }).waitFor();
+      expect(
+        await page.evaluate(
+          "(panel => panel.scrollWidth - panel.clientWidth)(document.querySelector('aside'))",
+        ),
+      ).toBe(0);
+      const cell = await page.locator("aside td").first().boundingBox();
+      expect(cell?.height).toBeLessThan(64);
+      await page.getByText("Status 200 after 23ms in all").waitFor();
+    },
+  );
+
+  it("keeps the list in its place while another order or filter is read", async () => {
+    const { page, complaints } = await open({
+      path: "/usage",
+      gateway: { ledger: await fillLedger(Date.now()) },
+    });
+    await page.locator("tbody a.mono").first().waitFor();
+    const release = await holdRequests(page, "**/api/records?*");
+    const read = (): Promise<readonly [number, number]> =>
+      page.evaluate("[scrollY, document.documentElement.scrollHeight]");
+    await page.evaluate("document.querySelectorAll('.section')[1].scrollIntoView()");
+    const before = await read();
+    expect(before[0]).toBeGreaterThan(0);
+
+    await page.getByLabel("Sort by").selectOption("charge");
+
+    await page.locator(".section [aria-busy=true] tbody a.mono").first().waitFor();
+    expect(await read()).toEqual(before);
+    await release();
+    await page.locator("[aria-busy=true]").waitFor({ state: "detached" });
+    // Other requests may have longer names.
+    expect((await read())[0]).toBe(before[0]);
+    expect(complaints).toEqual([]);
+  });
+
+  it("says from when the data are, and reads them again when the page is shown again after some time", async () => {
+    const { page } = await open({ path: "/try" });
+    await page.clock.install({ time: new Date("2026-11-23T09:00:00Z") });
+    await page.getByRole("link", { name: "Usage" }).click();
+    const asOf = page.locator(".view-head .title p");
+    await asOf.waitFor();
+    const first = await asOf.innerText();
+    let reads = 0;
+    page.on("request", (request) => {
+      if (request.url().includes("previousFrom")) reads += 1;
+    });
+    const comeBack = (): Promise<void> =>
+      page.evaluate('document.dispatchEvent(new Event("visibilitychange"))');
+
+    await comeBack();
+    expect(await asOf.innerText()).toBe(first);
+    await page.clock.setFixedTime(new Date("2026-11-24T09:10:00Z"));
+    await comeBack();
+
+    await expect.poll(() => asOf.innerText()).not.toBe(first);
+    await expect.poll(() => reads).toBe(1);
+  });
+
+  it("says that an export ends after 100,000 requests, if there are more", async () => {
+    const whole = (await fillLedger(Date.now())) as Ledger & { history: UsageHistory };
+    let requests = 100_000;
+    const history: UsageHistory = {
+      ...whole.history,
+      async series(query, options) {
+        const series = await whole.history.series(query, options);
+        const total = { ...series.total, sums: { ...series.total.sums, requests } };
+        return { ...series, total };
+      },
+    };
+    const ledger = { ...whole, history };
+    const { page } = await open({ path: "/usage", gateway: { ledger } });
+
+    const note = page.getByText("only the first 100,000 of these requests");
+    await page.getByRole("heading", { name: "Requests 100,000" }).waitFor();
+    expect(await note.count()).toBe(0);
+    requests = 100_001;
+    await page.getByRole("button", { name: "Refresh" }).click();
+    await note.waitFor();
   });
 
   it("says that the ledger keeps no totals", async () => {
@@ -242,6 +362,10 @@ describe.runIf(opened !== undefined)("Usage in Chromium", { timeout: 60_000 }, (
     await panel.getByText("The response took 4s to arrive").waitFor();
     await panel.getByRole("button", { name: "Copy the link" }).click();
     await expect.poll(copied).toBe(`${origin}/studio/usage?request=${TASK_ID}`);
+    await panel.getByRole("button", { name: "Copy the explanation" }).click();
+    await expect.poll(copied).toMatch(/\nImages: 2 × 0\.03 = 0\.06\nSum: 0\.06$/);
+    await panel.getByRole("button", { name: "Copy: Task" }).click();
+    await expect.poll(copied).toBe("task-1");
 
     expect(complaints).toEqual([]);
   });

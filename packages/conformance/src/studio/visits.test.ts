@@ -3,7 +3,7 @@ import { openBrowser } from "../browser/open-browser.js";
 import { CALLER_KEY } from "../support/test-gateway.js";
 import { useProviders } from "../support/use-providers.js";
 import { fillLedger, SHOWN_ID } from "./fill-ledger.js";
-import { findAxeProblems, measureOverflow } from "./find-problems.js";
+import { findAxeProblems } from "./find-problems.js";
 import { openStudioPage, type StudioPage, type StudioPageOptions } from "./open-page.js";
 import { shoot } from "./shoot.js";
 
@@ -19,7 +19,7 @@ const CALLERS = [
 ];
 
 // The four visits for which the studio was made. Times are those of a machine that runs other tests too.
-describe.runIf(opened !== undefined)("a visit to the studio", { timeout: 60_000 }, () => {
+describe.runIf(opened !== undefined)("a visit to the studio", () => {
   const providers = useProviders({ images: "tiny" });
   const open = async (options: StudioPageOptions = {}): Promise<StudioPage> => {
     if (opened === undefined) throw new Error("The browser is not open.");
@@ -41,7 +41,7 @@ describe.runIf(opened !== undefined)("a visit to the studio", { timeout: 60_000 
     const overview = page.locator(".overview");
     await overview.getByText("1 of 2 channels ready").waitFor();
     await overview.getByText("ark: Cooling down").waitFor();
-    await overview.getByText("2 callers are at 80 % or more").waitFor();
+    await overview.getByText("2 callers are at 80% or more").waitFor();
     await overview.getByText("design-team 100%, web-shop 9").waitFor();
     await overview.locator(".spent", { hasText: /^0\.\d+$/ }).waitFor();
     const took = performance.now() - startedAt;
@@ -88,25 +88,6 @@ describe.runIf(opened !== undefined)("a visit to the studio", { timeout: 60_000 
     await page.keyboard.press("Enter");
 
     const panel = page.getByRole("complementary");
-    await expect.poll(() => panel.getByText("1 × 0.03 × 1 = 0.03").count()).toBe(1);
+    await expect.poll(() => panel.getByRole("row", { name: "Images 1 0.03 0.03" }).count()).toBe(1);
   });
-
-  it.each([
-    ["zh", "dark", 360],
-    ["zh", "light", 1280],
-  ] as const)(
-    "in %s, %s, %i pixels wide has no problem of access and fits",
-    async (_language, colorScheme, width) => {
-      const { page } = await open({
-        context: { locale: "zh-CN", colorScheme, viewport: { width, height: 740 } },
-      });
-
-      await page.getByText("2 个调用方已用 80% 或更多").waitFor();
-      await page.locator(".chart").waitFor();
-
-      expect(await findAxeProblems(page)).toEqual([]);
-      expect(await measureOverflow(page)).toBe(0);
-      await shoot(page, `visit-morning-zh-${colorScheme}-${width}`);
-    },
-  );
 });

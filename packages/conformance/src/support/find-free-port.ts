@@ -7,5 +7,7 @@ export async function findFreePort(): Promise<number> {
   await once(server, "listening");
   const address = server.address();
   server.close();
-  return typeof address === "object" ? (address?.port ?? 0) : 0;
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("There is no free port.");
+  return address.port;
 }

@@ -2,7 +2,7 @@
 // exceeds, and no option of vitest changes that.
 import { vi } from "vitest";
 
-const TIMEOUT_MS = 10_000;
+const TIMEOUT_MS = 20_000;
 
 type Options = number | { readonly timeout?: number; readonly interval?: number } | undefined;
 

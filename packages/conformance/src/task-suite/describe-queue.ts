@@ -53,9 +53,7 @@ export function describeQueue(open: OpenTaskLedger, queueLength: number): void {
       expect(await take(ledger)).toEqual([]);
     });
 
-    it("gives a newcomer's first task with the next ones, though another caller has many", {
-      timeout: 60_000,
-    }, async () => {
+    it("gives a newcomer's first task with the next ones, though another caller has many", async () => {
       const { ledger } = bench();
       for (let at = 0; at < queueLength; at += 500) {
         const names = numbers(Math.min(500, queueLength - at), `many-${at}-`);

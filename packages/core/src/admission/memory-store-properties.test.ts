@@ -130,7 +130,7 @@ const command = oneof(
 type Command = typeof command extends { generate(...args: never[]): { value: infer Value } } ? Value : never;
 
 describe("createMemoryAdmissionStore", () => {
-  it("decides like a store that remembers everything", { timeout: 60_000 }, async () => {
+  it("decides like a store that remembers everything", async () => {
     const kinds = new Set<string>();
     await assert(
       asyncProperty(array(command, { maxLength: 60, size: "max" }), async (commands) => {

@@ -163,11 +163,10 @@ const MAX_BYTES = 512;
 const DEFAULT_BY = "gateway";
 
 /** @throws GatewayError `invalid_request_error` */
-function checkOptions({
-  seconds,
-  by = DEFAULT_BY,
-  note,
-}: PauseOptions): PauseOptions & { readonly by: string } {
+function checkOptions(options: PauseOptions): PauseOptions & { readonly by: string } {
+  const isObject: boolean = isJsonObject(options);
+  if (!isObject) throw invalidRequest("The options must be an object.");
+  const { seconds, by = DEFAULT_BY, note } = options;
   if (seconds !== undefined && !(typeof seconds === "number" && seconds > 0 && seconds <= MAX_SECONDS)) {
     throw invalidRequest(`seconds must be a number above 0 and at most ${MAX_SECONDS}, a year.`, "seconds");
   }

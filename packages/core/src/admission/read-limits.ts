@@ -12,6 +12,7 @@ export interface LimitStatus {
   readonly name: "requests" | "images" | "concurrent";
   /** The key in `models` of the model whose limit it is. Absent for a limit on all requests of the caller. */
   readonly model?: string;
+  /** The largest number that is allowed. */
   readonly limit: number;
   /** Can exceed the limit, if the limit was lowered. */
   readonly used: number;

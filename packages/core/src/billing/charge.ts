@@ -85,6 +85,7 @@ export function toRequestBounds(request: ImageRequest): RequestBounds {
 export interface Charge {
   /** A decimal string of at least 0, exact unless `decimal_places` asked for a rounding. */
   readonly amount: string;
+  /** Every number that the charge was computed from, for an invoice. */
   readonly derivation: ChargeDerivation;
 }
 

@@ -10,10 +10,10 @@ export function createGatewayUsage(ledger: Ledger & Partial<HistoryLedger>): Gat
   };
   return {
     balance: (caller) => ledger.balance(caller),
-    records: (filter) => ledger.records(filter),
-    totals: (by, filter) => ledger.totals(by, filter),
-    series: async (query) => await history().series(query),
-    page: async (query) => await history().page(query),
+    records: (filter, options) => ledger.records(filter, options),
+    totals: (by, filter, options) => ledger.totals(by, filter, options),
+    series: async (query, options) => await history().series(query, options),
+    page: async (query, options) => await history().page(query, options),
     find: async (id) => await history().find(id),
   };
 }

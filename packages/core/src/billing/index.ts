@@ -17,6 +17,7 @@ export type {
   PeriodBalance,
   PeriodFilter,
   RecordFilter,
+  ReportOptions,
   TotalsKey,
   UsageReports,
   UsageTotal,

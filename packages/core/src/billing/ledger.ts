@@ -1,3 +1,4 @@
+import type { ClientSignal } from "../http.js";
 import type { BudgetPeriod, PeriodSpan } from "./periods.js";
 import type { HoldRecord, LostPolicy, SettledRecord, UnresolvedRecord, UsageRecord } from "./records.js";
 
@@ -44,11 +45,23 @@ export interface UsageTotal {
    * requests, and for requests without the last three.
    */
   readonly key: string;
+  /** The number of records. */
   readonly requests: number;
+  /** The number of images in the responses. */
   readonly images: number;
   /** The exact sum of the charges, a decimal string; those that are `null` count as 0. */
   readonly charge: string;
+  /** How many of the records are unresolved: the outcome of their requests is not known. */
   readonly unresolved: number;
+}
+
+/** Options of a report. */
+export interface ReportOptions {
+  /**
+   * Ends the report when it is aborted, with a `DOMException` named `AbortError`. An `AbortSignal`, or the signal of a request.
+   * Default: the report runs to its end.
+   */
+  readonly signal?: ClientSignal | undefined;
 }
 
 /** Reads balances and records. */
@@ -56,9 +69,9 @@ export interface UsageReports {
   /** A caller's account; zeros for one that was never seen. */
   balance(caller: string): Promise<Balance>;
   /** Records in the order of their time, then id; read as they are asked for. */
-  records(filter?: RecordFilter): AsyncIterable<UsageRecord>;
+  records(filter?: RecordFilter, options?: ReportOptions): AsyncIterable<UsageRecord>;
   /** Sums, in the order of the key. */
-  totals(by: TotalsKey, filter?: RecordFilter): Promise<readonly UsageTotal[]>;
+  totals(by: TotalsKey, filter?: RecordFilter, options?: ReportOptions): Promise<readonly UsageTotal[]>;
 }
 
 /** A stored hold or record that a ledger cannot process. */
@@ -181,6 +194,7 @@ export interface Ledger extends UsageReports, Outbox {
 
 /** A caller's account in one period. */
 export interface PeriodBalance extends Balance, PeriodSpan {
+  /** The id of the caller. */
   readonly caller: string;
 }
 
@@ -200,6 +214,7 @@ export interface PeriodFilter {
 export interface BudgetAlert {
   /** The same for each delivery of this alert. Each caller, period and threshold has its own. */
   readonly id: string;
+  /** The id of the caller. */
   readonly caller: string;
   /** In percent of the budget. */
   readonly threshold: BudgetThreshold;

@@ -2,19 +2,12 @@ import { readDecimal, subtractDecimal } from "../util/decimal.js";
 import { toCursor } from "./record-pages.js";
 import { copyRecord, type UsageRecord } from "./records.js";
 import { compareStrings, createRecordMatcher, keyOf } from "./reports.js";
-import {
-  addCounts,
-  countRecord,
-  createCounts,
-  type GrowingCounts,
-  readFacts,
-  showCounts,
-} from "./usage-counts.js";
+import { addCounts, countRecord, createCounts, readFacts } from "./usage-counts.js";
 import type {
+  GrowingCounts,
   PageCursor,
   PageQuery,
   SeriesKey,
-  SummedUsage,
   TimeSpan,
   UsageHistory,
 } from "./usage-history.js";
@@ -72,24 +65,27 @@ export function createMemoryHistory(records: KeptRecords): MemoryHistory {
     add: (record) => change(record, 1),
     takeBack: (record) => change(record, -1),
     history: createUsageHistory({
-      async sum({ source, spans, by, filter, outcomes }) {
-        const sums = createSums(spans);
+      async sum({ source, spans, by, filter, outcomes, keys }, countsOf) {
+        const told = keys && new Set(keys);
+        const find = (time: number, key: string): GrowingCounts | undefined => {
+          const span = findSpan(spans, time);
+          return span < 0 ? undefined : countsOf(span, told?.has(key) === false ? null : key);
+        };
         if (source === "hours") {
           for (const { time, names, counts } of totals.values()) {
             const isSelected = KEPT_KEYS.every((key) => (filter[key] ?? names[key]) === names[key]);
             if (!isSelected || counts.requests === 0) continue;
-            const sum = sums.find(time, by === undefined ? "" : (names[by] ?? ""));
+            const sum = find(time, by === undefined ? "" : (names[by] ?? ""));
             if (sum !== undefined) addCounts(sum, counts);
           }
         } else {
           for (const record of records.all().filter(createRecordMatcher(filter))) {
             const facts = readFacts(record);
             if (outcomes?.includes(facts.outcome) === false) continue;
-            const sum = sums.find(Date.parse(record.time), by === undefined ? "" : keyOf(record, by));
+            const sum = find(Date.parse(record.time), by === undefined ? "" : keyOf(record, by));
             if (sum !== undefined) countRecord(sum, record, facts);
           }
         }
-        return sums.all();
       },
       page: async (query) => findPage(records.all(), query).map(copyRecord),
       async find(id) {
@@ -103,25 +99,15 @@ export function createMemoryHistory(records: KeptRecords): MemoryHistory {
 /** The keys by which totals are kept. */
 const KEPT_KEYS = ["caller", "model", "channel"] as const;
 
-interface Sums {
-  /** The sums of a key in the span that contains a time; `undefined` if none does. */
-  find(time: number, key: string): GrowingCounts | undefined;
-  all(): SummedUsage[];
-}
-
-function createSums(spans: readonly TimeSpan[]): Sums {
-  const bySpan = spans.map(() => new Map<string, GrowingCounts>());
-  return {
-    find(time, key) {
-      const sums = bySpan[spans.findIndex(({ from, to }) => time >= from && time < to)];
-      const known = sums?.get(key) ?? createCounts();
-      return sums?.set(key, known) && known;
-    },
-    all: () =>
-      bySpan.flatMap((sums, span) =>
-        Array.from(sums, ([key, counts]) => ({ span, key, ...showCounts(counts) })),
-      ),
-  };
+/** The index of the span that contains a time, or -1. The spans are in order. */
+function findSpan(spans: readonly TimeSpan[], time: number): number {
+  let [low, high] = [0, spans.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((spans[middle]?.to ?? 0) <= time) low = middle + 1;
+    else high = middle;
+  }
+  return time >= (spans[low]?.from ?? Number.POSITIVE_INFINITY) ? low : -1;
 }
 
 function findPage(

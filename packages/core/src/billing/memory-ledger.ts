@@ -1,7 +1,7 @@
 import { createMemoryHistory } from "#memory-history";
 import { type Decimal, readDecimal } from "../util/decimal.js";
 import type { CallerLedger } from "./caller-store.js";
-import type { Balance, BudgetLedger, RecordFilter } from "./ledger.js";
+import type { Balance, BudgetLedger, RecordFilter, ReportOptions } from "./ledger.js";
 import { createMemoryBalances } from "./memory-balances.js";
 import { createMemoryCallers } from "./memory-callers.js";
 import { createMemoryTasks } from "./memory-tasks.js";
@@ -17,7 +17,7 @@ import {
   type UsageRecord,
   withPeriod,
 } from "./records.js";
-import { compareAge, createRecordMatcher, sumRecords } from "./reports.js";
+import { assertWanted, compareAge, createRecordMatcher, sumRecords } from "./reports.js";
 import { checkHold, checkRecord, checkUpstream } from "./stored-entries.js";
 import type { TaskLedger } from "./task-store.js";
 import type { HistoryLedger } from "./usage-history.js";
@@ -47,15 +47,16 @@ export interface MemoryLedgerOptions {
  * A ledger in the memory of this process, for development and for a single process. Balances and records are lost when
  * the process ends.
  *
- * Balances are exact and include every charge; those of periods are kept for 10,000 callers and periods. The ledger keeps the newest `maxRecords` records: it drops the
- * record that was delivered first, then a leased record, then the oldest undelivered record. A dropped record is missing in
- * `records` and `totals`, its charge stays in the balance, and its id is forgotten.
+ * Balances are exact and include every charge; those of periods are kept for 10,000 callers and periods. The ledger keeps the
+ * newest `maxRecords` records: it drops the record that was delivered first, then a leased record, then the oldest undelivered
+ * record. A dropped record is missing in `records` and `totals`, its charge stays in the balance, and its id is forgotten.
  *
  * It keeps totals, also of dropped records, for 20,000 combinations of hour, caller, model and channel; not on Workers.
  *
  * It also keeps 1,000 tasks, see `TaskStore.submit`. When it is full, it drops the tasks that ended longest ago. And it
  * keeps 10,000 callers that are created at run time.
  *
+ * @param options how many records are kept, and for tests the clock
  * @throws RangeError if `maxRecords` is not a whole number of at least 1
  * @example
  * ```ts
@@ -197,17 +198,26 @@ export function createMemoryLedger({
     async balance(caller) {
       return balances.of(caller);
     },
-    records: (filter = {}) => readRecords(records, filter),
-    async totals(by, filter = {}) {
+    records: (filter = {}, options = {}) => readRecords(records, filter, options),
+    async totals(by, filter = {}, options = {}) {
+      assertWanted(options);
       return sumRecords(records.all().filter(createRecordMatcher(filter)), by);
     },
   };
 }
 
 /** The records as they are when the first is asked for. Each is the reader's own copy. */
-async function* readRecords(records: RecordStore, filter: RecordFilter): AsyncGenerator<UsageRecord> {
+async function* readRecords(
+  records: RecordStore,
+  filter: RecordFilter,
+  options: ReportOptions,
+): AsyncGenerator<UsageRecord> {
+  assertWanted(options);
   const found = records.all().filter(createRecordMatcher(filter)).toSorted(compareAge);
-  for (const record of found) yield copyRecord(record);
+  for (const record of found) {
+    assertWanted(options);
+    yield copyRecord(record);
+  }
 }
 
 /** The newest records by id, and whether they were delivered. */

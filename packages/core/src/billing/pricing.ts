@@ -84,6 +84,7 @@ export function createPriceList({ model_details, group_ratio }: PriceTables): Pr
 
 /** What {@link calculateCharge} needs. */
 export interface ChargeInput {
+  /** The prices of the model: an entry of `model_details`. */
   readonly details: ModelDetails;
   /** What the provider reported; `undefined` when it reported nothing. */
   readonly usage: Usage | undefined;
@@ -103,8 +104,10 @@ export interface ChargeInput {
 }
 
 /**
- * The charge for what a provider reported. Pure, exact, and of use without a gateway.
+ * Computes the charge for what a provider reported, without a gateway: for unit tests of prices and for invoices. The result is
+ * exact, and depends on nothing but its input.
  *
+ * @param input the prices of the model, what the provider reported, and the ratio of the caller's group (default `"1"`)
  * @throws RangeError when a price, the ratio, `decimal_places`, a count or the requested size is not usable.
  * @example
  * ```ts
@@ -142,7 +145,9 @@ function toReport({
 
 /** What {@link estimateCharge} needs. */
 export interface EstimateInput {
+  /** The prices of the model: an entry of `model_details`. */
   readonly details: ModelDetails;
+  /** The most that the request can make. */
   readonly request: RequestBounds;
   /** The caller's price ratio. Default `"1"`. */
   readonly group_ratio?: DecimalInput | undefined;
@@ -156,6 +161,7 @@ export interface EstimateInput {
  * A gateway cuts a provider's report to the same bounds, so a charge is not above its estimate unless the response
  * holds more than `maxImages` images.
  *
+ * @param input the prices of the model, the bounds of the request, and the ratio of the caller's group (default `"1"`)
  * @throws RangeError when a price, the ratio, `decimal_places` or a bound of the request is not usable.
  * @example
  * ```ts

@@ -58,11 +58,13 @@ interface RequestFacts {
   readonly id: string;
   /** When the request arrived, ISO 8601 in UTC. */
   readonly time: string;
-  /** The caller's id and price group. */
+  /** The caller's id. */
   readonly caller: string;
+  /** The caller's price group at that time. */
   readonly group: string;
   /** The service model. */
   readonly model: string;
+  /** Whether the images were generated, are edits, or were requested on a native endpoint. */
   readonly operation: Operation;
   /** The id of the task that the request was. Absent: the client waited for its response. */
   readonly task?: string;
@@ -83,9 +85,11 @@ interface RequestFacts {
 
 /** A request that reached a provider, and what it cost. */
 export interface SettledRecord extends RequestFacts {
+  /** The request was settled: its charge replaced its hold. */
   readonly state: "settled";
-  /** The channel whose response or failure the client got, with the channel's name of the model. */
+  /** The id of the channel whose response or failure the client got. */
   readonly channel: string;
+  /** That channel's name of the model. */
   readonly upstreamModel: string;
   /**
    * All attempts in order, at most the last 100. Absent in records of version 0.1. If the response failed after its
@@ -139,6 +143,7 @@ export interface SettledRecord extends RequestFacts {
  * been sent, and an image may have been made.
  */
 export interface UnresolvedRecord extends RequestFacts {
+  /** The outcome of the request is not known. */
   readonly state: "unresolved";
   /** The amount that was held for the request. It is charged if `billing.onLost` is `"charge"`. */
   readonly held: string | null;
@@ -151,6 +156,7 @@ export interface UnresolvedRecord extends RequestFacts {
  * nothing.
  */
 export interface ReleasedRecord extends RequestFacts {
+  /** The request was unresolved, and turned out to have reached no provider. */
   readonly state: "released";
   /** The amount that was held for the request. */
   readonly held: string | null;

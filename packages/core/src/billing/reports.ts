@@ -1,6 +1,6 @@
 import { addDecimals, formatDecimal, readDecimal, ZERO } from "../util/decimal.js";
 import { toInstant } from "../util/instant.js";
-import type { RecordFilter, TotalsKey, UsageReports, UsageTotal } from "./ledger.js";
+import type { RecordFilter, ReportOptions, TotalsKey, UsageReports, UsageTotal } from "./ledger.js";
 import type { UsageRecord } from "./records.js";
 
 /**
@@ -22,8 +22,18 @@ import type { UsageRecord } from "./records.js";
 export async function* exportRecords(
   ledger: Pick<UsageReports, "records">,
   filter?: RecordFilter,
+  options?: ReportOptions,
 ): AsyncGenerator<string, void, undefined> {
-  for await (const record of ledger.records(filter)) yield `${toLine(record)}\n`;
+  for await (const record of ledger.records(filter, options)) yield `${toLine(record)}\n`;
+}
+
+/**
+ * Throws if the signal of a report was aborted.
+ *
+ * @throws DOMException named `AbortError`
+ */
+export function assertWanted({ signal }: ReportOptions = {}): void {
+  if (signal?.aborted === true) throw new DOMException("The report was stopped by its signal.", "AbortError");
 }
 
 /**

@@ -74,7 +74,7 @@ export async function repriceRecords(
 }
 
 /**
- * As {@link repriceRecords}, for a program that reads the records itself: in pages, with progress, or only so many of them.
+ * As {@link repriceRecords}, for a program that reads the records itself: in pages, with progress, or up to a limit.
  *
  * @throws RangeError when a price or a ratio is not usable
  */

@@ -237,6 +237,7 @@ export interface WebhookMessage {
   readonly id: string;
   /** The id of the task. */
   readonly task: string;
+  /** The id of the caller. */
   readonly caller: string;
   /** The name of the endpoint. */
   readonly endpoint: string;

@@ -1,6 +1,6 @@
-import { addDecimals, type Decimal, formatDecimal, negateDecimal, readDecimal } from "../util/decimal.js";
+import { addDecimals, formatDecimal, negateDecimal, readDecimal } from "../util/decimal.js";
 import type { UsageRecord } from "./records.js";
-import type { UsageCounts, UsageOutcome, UsageSums } from "./usage-history.js";
+import type { GrowingCounts, UsageCounts, UsageOutcome, UsageSums } from "./usage-history.js";
 
 /** What totals count of a record, besides the columns that every ledger has. */
 export interface UsageFacts {
@@ -40,10 +40,7 @@ export function readFacts(record: UsageRecord): UsageFacts {
   };
 }
 
-/** Counts that grow. */
-export type GrowingCounts = {
-  -readonly [Name in Exclude<keyof UsageCounts, "durations" | "charge">]: number;
-} & { readonly durations: number[]; charge: Decimal };
+const NO_DURATIONS: readonly number[] = Array.from({ length: DURATION_LIMITS.length + 1 }, () => 0);
 
 /** Returns counts of no requests. */
 export function createCounts(): GrowingCounts {
@@ -56,7 +53,7 @@ export function createCounts(): GrowingCounts {
     images: 0,
     tokens: 0,
     durationMs: 0,
-    durations: Array.from({ length: DURATION_LIMITS.length + 1 }, () => 0),
+    durations: [...NO_DURATIONS],
     charge: readDecimal(null),
   };
 }
@@ -94,23 +91,17 @@ export function countRecord(
   counts.durations[at] = (counts.durations[at] ?? 0) + sign;
 }
 
-/** Counts to be added to others. */
-export type AddedCounts = Omit<UsageCounts, "charge"> & { readonly charge: Decimal };
-
 /** Adds counts to others. */
-export function addCounts(to: GrowingCounts, counts: AddedCounts): void {
+export function addCounts(to: GrowingCounts, counts: UsageCounts): void {
   for (const name of NAMES) to[name] += counts[name];
-  for (const [at, count] of counts.durations.entries()) to.durations[at] = (to.durations[at] ?? 0) + count;
+  for (const [at, count] of counts.durations.entries()) {
+    if (count !== 0) to.durations[at] = (to.durations[at] ?? 0) + count;
+  }
   to.charge = addDecimals(to.charge, counts.charge);
 }
 
-/** The counts as a ledger returns them. */
-export function showCounts(counts: GrowingCounts): UsageCounts {
-  return { ...counts, durations: [...counts.durations], charge: formatDecimal(counts.charge) };
-}
-
 /** The counts as a report shows them. */
-export function toSums({ durationMs, durations, charge, ...counts }: GrowingCounts): UsageSums {
+export function toSums({ durationMs, durations, charge, ...counts }: UsageCounts): UsageSums {
   const { requests, refused, failed, unresolved, released } = counts;
   const succeeded = requests - refused - failed - unresolved - released;
   const sums = { ...counts, succeeded, charge: formatDecimal(charge) };

@@ -1,4 +1,5 @@
-import type { Ledger, RecordFilter, UsageReports } from "./ledger.js";
+import type { Decimal } from "../util/decimal.js";
+import type { Ledger, RecordFilter, ReportOptions, UsageReports } from "./ledger.js";
 import type { UsageRecord } from "./records.js";
 
 /**
@@ -18,11 +19,17 @@ export type UsageOutcome = "succeeded" | "refused" | "failed" | "unresolved" | "
 export interface UsageSums {
   /** The sum of the five outcomes. */
   readonly requests: number;
+  /** Responses with a status below 400, and no error after their head. */
   readonly succeeded: number;
+  /** Responses with a status from 400 to 499. */
   readonly refused: number;
+  /** Responses with any other status, or with an error after their head. */
   readonly failed: number;
+  /** Requests whose outcome is not known. */
   readonly unresolved: number;
+  /** Requests that were unresolved, and turned out to have reached no provider. */
   readonly released: number;
+  /** The number of images in the responses. */
   readonly images: number;
   /** The exact sum of the charges, a decimal string. */
   readonly charge: string;
@@ -34,7 +41,9 @@ export interface UsageSums {
    * within 10 %, and at most 26 % off. Those above 512 seconds are shown as 512 seconds.
    */
   readonly meanMs?: number;
+  /** The median of the same times, estimated. */
   readonly medianMs?: number;
+  /** The 95th percentile of the same times, estimated. */
   readonly p95Ms?: number;
 }
 
@@ -114,8 +123,9 @@ export interface UsageHistory {
    *
    * For the change over the previous period, call it twice.
    *
-   * @throws RangeError for a field that cannot be used, for buckets before 1970 or more than 1,000 of them, and for a period
-   * of more than 92 days that is read from records. `gateway.usage`: `GatewayError` `no_totals` if the ledger keeps no totals.
+   * @throws RangeError for a field that cannot be used, for buckets before 1970 or more than 1,000 of them, for more than
+   * 50,000 points (`limit` × buckets), for a period of more than 92 days that is read from records, and if there are more than
+   * 100,000 different callers, models, channels, end users or values of the tag. `gateway.usage`: `GatewayError` `no_totals` if the ledger keeps no totals.
    * @example
    * ```ts
    * import type { Gateway } from "@calotype/core";
@@ -135,14 +145,14 @@ export interface UsageHistory {
    * }
    * ```
    */
-  series(query: SeriesQuery): Promise<UsageSeries>;
+  series(query: SeriesQuery, options?: ReportOptions): Promise<UsageSeries>;
   /**
    * A page of records, the newest first. A record that is stored while pages are read is on at most one of them.
    *
    * @throws RangeError for a field that cannot be used. `gateway.usage`: `GatewayError` `no_totals` if the ledger keeps
    * no totals.
    */
-  page(query?: RecordQuery): Promise<RecordPage>;
+  page(query?: RecordQuery, options?: ReportOptions): Promise<RecordPage>;
   /**
    * The record of a request: its attempts, its charge and how that was computed. `undefined` if the request is not known, is
    * still in progress, reached no provider, or was pruned.
@@ -173,7 +183,18 @@ export interface SumQuery {
   readonly filter: RecordFilter;
   /** Only with the source `records`. `undefined`: all. */
   readonly outcomes: readonly UsageOutcome[] | undefined;
+  /** Only these keys are told apart. What belongs to any other key has the key `null`. `undefined`: all are told apart. */
+  readonly keys: readonly string[] | undefined;
+  /** `countsOf` throws for more pairs of a span and a key than this, so a store need not read more of them. */
+  readonly maxCounts: number;
 }
+
+/**
+ * Returns the counts of a key in a span. The store adds to them. It may throw, and the store then stops.
+ *
+ * @param span the index of the span
+ */
+export type CountsOf = (span: number, key: string | null) => GrowingCounts;
 
 /** Counts and sums that can be added up further. Those of successes only are `durationMs` and `durations`. */
 export interface UsageCounts {
@@ -188,16 +209,13 @@ export interface UsageCounts {
   readonly durationMs: number;
   /** How many took how long, see {@link DURATION_LIMITS}. */
   readonly durations: readonly number[];
-  /** A decimal string. */
-  readonly charge: string;
+  readonly charge: Decimal;
 }
 
-/** The sums of one key in one span. */
-export interface SummedUsage extends UsageCounts {
-  /** The index of the span. */
-  readonly span: number;
-  readonly key: string;
-}
+/** Counts that grow. */
+export type GrowingCounts = {
+  -readonly [Name in keyof UsageCounts]: Name extends "durations" ? number[] : UsageCounts[Name];
+};
 
 /** What a {@link HistoryStore} selects. */
 export interface PageQuery {
@@ -225,9 +243,12 @@ export interface PageCursor {
  * in the transaction that stores, replaces or releases a record.
  */
 export interface HistoryStore {
-  /** Spans and keys without requests are left out. */
-  sum(query: SumQuery): Promise<readonly SummedUsage[]>;
-  page(query: PageQuery): Promise<readonly UsageRecord[]>;
+  /**
+   * Adds up what the query selects. It may add to the same counts several times, and asks for no counts without requests. A
+   * record that is stored or replaced in the meantime counts at most once.
+   */
+  sum(query: SumQuery, countsOf: CountsOf, options: ReportOptions): Promise<void>;
+  page(query: PageQuery, options: ReportOptions): Promise<readonly UsageRecord[]>;
   find(id: string): Promise<UsageRecord | undefined>;
 }
 

@@ -1,15 +1,17 @@
-import { readDecimal, subtractDecimal } from "../util/decimal.js";
+import { subtractDecimal } from "../util/decimal.js";
 import { toInstant } from "../util/instant.js";
+import type { ReportOptions } from "./ledger.js";
 import { findPeriod, isTimeZone } from "./periods.js";
 import { readOutcomes, readPageQuery, toPage } from "./record-pages.js";
-import { compareStrings, readTagKey } from "./reports.js";
-import { type AddedCounts, addCounts, createCounts, type GrowingCounts, toSums } from "./usage-counts.js";
+import { assertWanted, compareStrings, readTagKey } from "./reports.js";
+import { addCounts, createCounts, toSums } from "./usage-counts.js";
 import type {
+  GrowingCounts,
   HistoryStore,
   SeriesKey,
   SeriesQuery,
-  SummedUsage,
   TimeSpan,
+  UsageCounts,
   UsageHistory,
   UsageLine,
   UsageSeries,
@@ -22,6 +24,12 @@ const LONGEST_MS = { hour: HOUR_MS, day: 25 * HOUR_MS, week: 8 * 24 * HOUR_MS, m
 /** Of a series that is read from records: three months. */
 const MAX_RECORDS_MS = 92 * 24 * HOUR_MS;
 const MAX_LINES = 1_000;
+/** Lines × buckets of a response. */
+const MAX_POINTS = 50_000;
+/** How many lines are read. Each has counts, which take about half a kilobyte. */
+const MAX_COUNTS = 100_000;
+/** How many counts of lines and buckets are read before it is known which lines are shown. */
+const MAX_COUNTS_APART = 20_000;
 const BUCKETS: readonly unknown[] = [
   "hour",
   "day",
@@ -35,17 +43,22 @@ const BUCKETS: readonly unknown[] = [
  */
 export function createUsageHistory(store: HistoryStore): UsageHistory {
   return {
-    series: async (query) => await readSeries(store, query),
-    page: async (query = {}) => {
+    series: async (query, options = {}) => await readSeries(store, query, options),
+    page: async (query = {}, options = {}) => {
       const page = readPageQuery(query);
+      assertWanted(options);
       // One more record shows whether there is a next page.
-      return toPage(page, await store.page({ ...page, limit: page.limit + 1 }));
+      return toPage(page, await store.page({ ...page, limit: page.limit + 1 }, options));
     },
     find: async (id) => await store.find(id),
   };
 }
 
-async function readSeries(store: HistoryStore, query: SeriesQuery): Promise<UsageSeries> {
+async function readSeries(
+  store: HistoryStore,
+  query: SeriesQuery,
+  options: ReportOptions,
+): Promise<UsageSeries> {
   const { by, limit = 50, from, to, bucket, timeZone = "UTC", ...selected } = query;
   const { outcomes: asked, ...filter } = selected;
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LINES) {
@@ -65,18 +78,42 @@ async function readSeries(store: HistoryStore, query: SeriesQuery): Promise<Usag
   const period = { from: toInstant(from, "from"), to: toInstant(to, "to") };
   if (period.from >= period.to) throw new RangeError("from must be before to");
   const buckets = toBuckets(period, bucket, timeZone);
-  const lines = createLines(buckets.length);
-  for (const part of toParts(buckets, needsRecords(by, selected))) {
-    const { source, spans } = part;
-    const sums = await store.sum({ source, spans, by, filter, outcomes });
-    for (const summed of sums) lines.add(summed, part.buckets[summed.span] ?? 0);
+  if (by !== undefined && limit * buckets.length > MAX_POINTS) {
+    throw new RangeError(
+      `a series has at most ${MAX_POINTS} points: choose a smaller limit, or a longer bucket`,
+    );
   }
+  const parts = toParts(buckets, needsRecords(by, selected));
+  /** Adds up everything. The buckets of the counts are those of the series, or all of them are bucket 0. */
+  const readLines = async (areApart: boolean, keys?: readonly string[]): Promise<Lines> => {
+    const isTry = areApart && keys === undefined && buckets.length > 1;
+    const maxCounts = isTry ? MAX_COUNTS_APART : MAX_COUNTS;
+    const lines = createLines(maxCounts);
+    for (const part of parts) {
+      assertWanted(options);
+      const sumQuery = {
+        source: part.source,
+        spans: part.spans,
+        by,
+        filter,
+        outcomes,
+        keys,
+        maxCounts,
+      };
+      await store.sum(
+        sumQuery,
+        (span, key) => lines.countsOf(areApart ? (part.buckets[span] ?? 0) : 0, key),
+        options,
+      );
+    }
+    return lines;
+  };
   return {
     buckets: buckets.map((span) => ({
       from: new Date(span.from).toISOString(),
       to: new Date(span.to).toISOString(),
     })),
-    ...lines.show(limit),
+    ...(await showLines(readLines, buckets.length, limit)),
   };
 }
 
@@ -165,73 +202,158 @@ function toParts(buckets: readonly TimeSpan[], areRecords: boolean): Part[] {
   return [hours, records].filter(({ spans }) => spans.length > 0);
 }
 
-/** A line of a series while it is read, with the counts of its buckets. */
-interface Line {
-  readonly sums: GrowingCounts;
-  readonly points: Map<number, GrowingCounts>;
-}
+/** The counts of one key, by bucket. */
+type Line = Map<number, GrowingCounts>;
 
 /** The lines of a series while it is read. */
 interface Lines {
-  add(counts: SummedUsage, bucket: number): void;
-  show(limit: number): Pick<UsageSeries, "total" | "lines" | "others">;
+  /** @throws TooManyCounts */
+  countsOf(bucket: number, key: string | null): GrowingCounts;
+  readonly all: ReadonlyMap<string | null, Line>;
 }
 
-function createLines(bucketCount: number): Lines {
-  const lines = new Map<string, Line>();
-  const nothing = toSums(createCounts());
-  const show = (key: string, { sums, points }: Line): UsageLine => ({
-    key,
-    sums: toSums(sums),
-    points: Array.from({ length: bucketCount }, (_, at) => {
-      const counts = points.get(at);
-      return counts === undefined ? nothing : toSums(counts);
-    }),
-  });
+/** There are more counts than may be in memory. */
+class TooManyCounts extends RangeError {
+  override readonly name = "RangeError";
+
+  constructor() {
+    super(
+      `a series has at most ${MAX_COUNTS} different callers, models, channels, end users or values of a tag: choose a shorter period`,
+    );
+  }
+}
+
+function createLines(maxCounts: number): Lines {
+  const all = new Map<string | null, Line>();
+  let size = 0;
   return {
-    add({ charge, ...counts }, bucket) {
-      const line = lines.get(counts.key) ?? createLine();
-      lines.set(counts.key, line);
-      addToLine(line, bucket, { ...counts, charge: readDecimal(charge) });
-    },
-    show(limit) {
-      const sorted = [...lines].toSorted(compareLines);
-      const rest = sorted.slice(limit);
-      return {
-        total: show("", addLines(sorted)),
-        lines: sorted.slice(0, limit).map(([key, line]) => show(key, line)),
-        ...(rest.length > 0 && { others: { ...show("", addLines(rest)), count: rest.length } }),
-      };
+    all,
+    countsOf(bucket, key) {
+      let line = all.get(key);
+      if (line === undefined) all.set(key, (line = new Map()));
+      let counts = line.get(bucket);
+      if (counts === undefined) {
+        if (size >= maxCounts) throw new TooManyCounts();
+        size += 1;
+        line.set(bucket, (counts = createCounts()));
+      }
+      return counts;
     },
   };
 }
 
-const createLine = (): Line => ({ sums: createCounts(), points: new Map() });
-
-function addToLine({ sums, points }: Line, bucket: number, counts: AddedCounts): void {
-  const point = points.get(bucket) ?? createCounts();
-  points.set(bucket, point);
-  addCounts(point, counts);
-  addCounts(sums, counts);
+/**
+ * Reads the lines and shows those with the highest charges. If there are too many counts for all lines and buckets, it first
+ * reads the lines without buckets to know which ones to show, and then reads the buckets of these.
+ */
+async function showLines(
+  readLines: (areApart: boolean, keys?: readonly string[]) => Promise<Lines>,
+  bucketCount: number,
+  limit: number,
+): Promise<Pick<UsageSeries, "total" | "lines" | "others">> {
+  try {
+    const lines = await readLines(true);
+    return await show(lines, await rank(lines, limit), bucketCount);
+  } catch (error) {
+    if (!(error instanceof TooManyCounts) || bucketCount === 1) throw error;
+  }
+  const ranking = await rank(await readLines(false), limit);
+  return await show(await readLines(true, ranking.keys), ranking, bucketCount);
 }
 
-function addLines(lines: readonly (readonly [string, Line])[]): Line {
-  const sum = createLine();
-  for (const [, { points }] of lines) {
-    for (const [bucket, counts] of points) addToLine(sum, bucket, counts);
+/** The keys of the lines to show, those with the highest charges first, and the number of all lines. */
+interface Ranking {
+  readonly keys: readonly string[];
+  readonly count: number;
+}
+
+/** How many lines are added up before other work goes on: a few milliseconds. */
+const LINES_PER_TURN = 2_000;
+
+async function rank({ all }: Lines, limit: number): Promise<Ranking> {
+  const best: Ranked[] = [];
+  let count = 0;
+  for (const [key, line] of all) {
+    if (++count % LINES_PER_TURN === 0) await nextTurn();
+    const { charge, requests } = addUp(line);
+    const ranked = { key: key ?? "", charge, requests };
+    const last = best.at(-1);
+    if (best.length === limit && last !== undefined && compareRanked(last, ranked) < 0) continue;
+    const at = best.findIndex((other) => compareRanked(ranked, other) < 0);
+    best.splice(at < 0 ? best.length : at, 0, ranked);
+    if (best.length > limit) best.pop();
   }
-  return sum;
+  return { keys: best.map(({ key }) => key), count };
+}
+
+interface Ranked extends Pick<UsageCounts, "charge" | "requests"> {
+  readonly key: string;
 }
 
 /** The highest charge first, then the most requests, then by key. */
-function compareLines(
-  [key, one]: readonly [string, Line],
-  [otherKey, other]: readonly [string, Line],
-): number {
-  const { units } = subtractDecimal(other.sums.charge, one.sums.charge);
+function compareRanked(one: Ranked, other: Ranked): number {
+  const { units } = subtractDecimal(other.charge, one.charge);
   return (
     Number(units > 0n) - Number(units < 0n) ||
-    other.sums.requests - one.sums.requests ||
-    compareStrings(key, otherKey)
+    other.requests - one.requests ||
+    compareStrings(one.key, other.key)
   );
+}
+
+async function show(
+  { all }: Lines,
+  { keys, count }: Ranking,
+  bucketCount: number,
+): Promise<Pick<UsageSeries, "total" | "lines" | "others">> {
+  const nothing = toSums(createCounts());
+  const showLine = (key: string, line: Line): UsageLine => ({
+    key,
+    sums: toSums(addUp(line)),
+    points: Array.from({ length: bucketCount }, (_, at) => {
+      const counts = line.get(at);
+      return counts === undefined ? nothing : toSums(counts);
+    }),
+  });
+  const total: Line = new Map();
+  const others: Line = new Map();
+  const shown = new Set<string | null>(keys);
+  let done = 0;
+  for (const [key, line] of all) {
+    if (++done % LINES_PER_TURN === 0) await nextTurn();
+    addLine(shown.has(key) ? total : others, line);
+  }
+  addLine(total, others);
+  const lines = keys.flatMap((key) => {
+    const line = all.get(key);
+    return line === undefined ? [] : [showLine(key, line)];
+  });
+  return {
+    total: showLine("", total),
+    lines,
+    ...(count > keys.length && { others: { ...showLine("", others), count: count - keys.length } }),
+  };
+}
+
+/** The sum of all buckets. */
+function addUp(line: Line): UsageCounts {
+  const [first, ...more] = line.values();
+  if (first !== undefined && more.length === 0) return first;
+  const sum = createCounts();
+  for (const counts of line.values()) addCounts(sum, counts);
+  return sum;
+}
+
+function addLine(to: Line, line: Line): void {
+  for (const [bucket, counts] of line) {
+    const sum = to.get(bucket) ?? createCounts();
+    to.set(bucket, sum);
+    addCounts(sum, counts);
+  }
+}
+
+/** Lets other work of the process go on. */
+async function nextTurn(): Promise<void> {
+  await new Promise<void>((resolve) => {
+    setTimeout(resolve, 0);
+  });
 }

@@ -31,7 +31,9 @@ const UNSET = "unset";
 export interface ChangedField {
   /** Such as `budget` or `limits.concurrent`. `keys` lists the hints of the valid keys. */
   readonly field: string;
+  /** The value before. Absent: the field was absent. */
   readonly from?: unknown;
+  /** The value after. Absent: the field is absent. */
   readonly to?: unknown;
 }
 

@@ -104,8 +104,11 @@ export interface CallerInfo extends Caller {
   readonly state: "active" | "revoked" | "damaged";
   /** The keys that have not ended, the oldest first. */
   readonly keys: readonly CallerKey[];
+  /** When it was created, ISO 8601 in UTC. */
   readonly createdAt: string;
+  /** When it was created or changed last, ISO 8601 in UTC. */
   readonly changedAt: string;
+  /** When it was revoked, ISO 8601 in UTC. Absent: it was not. */
   readonly revokedAt?: string;
   /** Why the entry cannot be read. */
   readonly problem?: string;
@@ -115,6 +118,7 @@ export interface CallerInfo extends Caller {
 export interface CallerKey {
   /** Its beginning and its end: `cal-…Q5cK`. */
   readonly hint: string;
+  /** When it was created, ISO 8601 in UTC. */
   readonly createdAt: string;
   /** When it ends, because there is a newer one. */
   readonly endsAt?: string;
@@ -122,6 +126,7 @@ export interface CallerKey {
 
 /** A caller and its new key. */
 export interface CallerWithKey {
+  /** The caller, as it is now. */
   readonly caller: CallerInfo;
   /** The key, for the caller only. */
   readonly key: string;
@@ -129,6 +134,7 @@ export interface CallerWithKey {
 
 /** A page of callers. */
 export interface CallerList {
+  /** The callers of this page. */
   readonly callers: readonly CallerInfo[];
   /** `after` of the next page. Absent on the last page. */
   readonly next?: string;
@@ -138,6 +144,7 @@ export interface CallerList {
 export interface CallerAuditEntry extends Pick<CallerAuditLine, "sequence" | "by" | "action" | "caller"> {
   /** ISO 8601. */
   readonly time: string;
+  /** The fields that changed, with their old and new values. */
   readonly fields: readonly ChangedField[];
 }
 

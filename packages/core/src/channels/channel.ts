@@ -47,6 +47,7 @@ export interface ChannelOptions {
    * random.
    */
   headers?: Readonly<Record<string, string>> | undefined;
+  /** How long the provider may take to connect, to respond, and between two chunks. */
   timeouts?: TimeoutOptions | undefined;
   /** Hosts of result links that may have an address in a private network. Default: none. */
   resultHosts?: readonly string[] | undefined;

@@ -9,6 +9,7 @@ import {
   type SizeStyle,
   takesPresetsOnly,
 } from "../images/size.js";
+import { casesOf } from "../testing/random.js";
 import { GEMINI_MODELS } from "./gemini/models.js";
 import { OPENAI_MODELS, OTHER_MODELS } from "./openai/models.js";
 import { QWEN_IMAGE_MODELS } from "./qwen-image/models.js";
@@ -58,7 +59,7 @@ describe.each(MODELS)("$name", ({ limits, style }) => {
         expect(found).toBe(isAccepted ? sides.join("x") : found);
         expect(findNearestSize({ size: found }, limits)).toBe(found);
       }),
-      { numRuns: 500 },
+      { numRuns: casesOf(1_000) },
     );
   });
 });

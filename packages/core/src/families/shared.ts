@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import { invalidRequest } from "../errors.js";
 import { isUploadedImage, type ReferenceImage } from "../images/reference-image.js";
 import type { FailureScope, MadeImage, UpstreamFailureKind, Usage } from "../types.js";
@@ -58,16 +57,6 @@ export function splitOpenAiOnly(
     ignored,
   };
 }
-
-/**
- * One reference image or a list of them, as in the field `image`. The check ends at the first wrong element, because
- * a list of a million wrong ones would produce a million issues.
- */
-export const imageList = z.custom<ReferenceImage | ReferenceImage[]>(
-  (value) =>
-    isReferenceImage(value) || (Array.isArray(value) && value.length > 0 && value.every(isReferenceImage)),
-  "must be a URL or data URL, or a list of at least one of them",
-);
 
 /** True for a string and for an uploaded image. */
 export function isReferenceImage(value: unknown): value is ReferenceImage {

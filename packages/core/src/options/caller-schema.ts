@@ -47,7 +47,10 @@ export const callerSchema = z
       key: z.optional(
         z
           .string("must be a string")
-          .check(z.regex(/^[\x21-\x7e]+$/, "must be letters, digits and signs without spaces")),
+          .check(
+            z.minLength(1, { error: "is missing; is the environment variable set?", abort: true }),
+            z.regex(/^[\x21-\x7e]+$/, "must be letters, digits and signs without spaces"),
+          ),
       ),
       hash: z.optional(z.string(SHA256).check(z.regex(/^[\da-f]{64}$/i, SHA256))),
       ...callerSettings,

@@ -7,7 +7,10 @@ const KEY_MISSING = "is missing; is the environment variable set?";
 
 const channelKey = z
   .string(KEY_MISSING)
-  .check(z.regex(/^[\x21-\x7e]+$/, "must be a key: letters, digits and signs without spaces"));
+  .check(
+    z.minLength(1, { error: KEY_MISSING, abort: true }),
+    z.regex(/^[\x21-\x7e]+$/, "must be a key: letters, digits and signs without spaces"),
+  );
 
 const channelKeys = z
   .array(channelKey)

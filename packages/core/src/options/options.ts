@@ -126,7 +126,7 @@ export interface GatewayOptions extends Preferences {
   webhooks?: Loadable<WebhooksOptions> | undefined;
   /** How tasks are run and kept, see {@link TaskOptions}. They need no option. */
   tasks?: TaskOptions | undefined;
-  /** Families in addition to the built-in `seedream` and `qwen-image`. */
+  /** Families in addition to `seedream` and `qwen-image`: `openai`, `gemini`, or your own. */
   families?: readonly Family[] | undefined;
   /** Stores holds, charges and records. Default: in the memory of this process, with a limited number. */
   ledger?: Ledger | undefined;
@@ -262,5 +262,6 @@ export type Loadable<T> = T | (() => T | Promise<T>);
 export interface OptionsProblem {
   /** The path of the option, such as `channels[0].apiKey`. */
   readonly path: string;
+  /** What is wrong, and what to write instead. */
   readonly message: string;
 }

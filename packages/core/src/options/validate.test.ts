@@ -435,6 +435,14 @@ describe("options are refused", () => {
     );
   });
 
+  it("of an empty environment variable ask for it, once", () => {
+    const channels = [{ id: "ark", family: "seedream", apiKey: "" }, GOOD.channels[1]];
+    expect(problemsOf({ ...GOOD, channels, callers: [{ id: "me", key: "" }] })).toEqual([
+      { path: "channels[0].apiKey", message: "is missing; is the environment variable set?" },
+      { path: "callers[0].key", message: "is missing; is the environment variable set?" },
+    ]);
+  });
+
   it("in a message of one line for each, without a key", () => {
     const { message } = new GatewayOptionsError(
       problemsOf({ ...GOOD, callers: [{ id: "me", key: "my secret key" }], basePath: "x" }),

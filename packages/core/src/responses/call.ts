@@ -70,11 +70,11 @@ export function toTaskOptions(
  */
 export async function checkCharged({ ended }: Call["hold"]): Promise<void> {
   const end = await Promise.race([ended, Promise.resolve()]);
-  if (end?.state === "unresolved") throw closedError();
+  if (end?.state === "unresolved") throw cutOffError();
 }
 
 /** The same code as for a single call, whose connection ends when the gateway closes. */
-export function closedError(): GatewayError {
+export function cutOffError(): GatewayError {
   const message = "The gateway closed before all images were made, so the outcome is unknown.";
   return new GatewayError("upstream_invalid_response", message, { shouldRetry: false });
 }

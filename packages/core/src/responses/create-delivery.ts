@@ -9,8 +9,8 @@ import { ImageDelivery } from "./image-delivery.js";
  * @param isNative true if the client gets the provider's own JSON or events
  */
 export function createDelivery(
-  { transport, results, afterImage, logger }: CallParts,
-  { id, caller, linkBase, request, bytes, onImage, firstImageIndex = 0 }: Call,
+  { transport, results, afterImage }: CallParts,
+  { id, caller, linkBase, request, bytes, logger, onImage, firstImageIndex = 0 }: Call,
   source: ResultSource,
   isNative: boolean,
 ): ImageDelivery {

@@ -6,7 +6,7 @@ import { DownloadError } from "../upstream/download.js";
 import { findNoImageError } from "../upstream/failure.js";
 import { readRequestId, tooLargeError } from "../upstream/read.js";
 import { isJsonObject } from "../util/json.js";
-import { type Call, type CallParts, checkCharged, closedError, toContext } from "./call.js";
+import { type Call, type CallParts, checkCharged, cutOffError, toContext } from "./call.js";
 import { createDelivery } from "./create-delivery.js";
 import { renderStream, toEnvelope } from "./envelope.js";
 import {
@@ -81,7 +81,7 @@ export async function respondWithFanOutStream(
   // The head of the response is sent with the first image. Without an image the response is an error.
   const first = await sent.next();
   if (first.done === true) {
-    const error = findRefusal(ends ?? []) ?? ends?.[0]?.error ?? closedError();
+    const error = findRefusal(ends ?? []) ?? ends?.[0]?.error ?? cutOffError();
     await settle(call, ends ?? [], error);
     const { isNothingMade } = await call.hold.ended;
     throw isNothingMade ? error : withoutRetry(error);

@@ -14,6 +14,7 @@ import {
 } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { measureHeap } from "../testing/measure-heap.js";
+import { casesOf } from "../testing/random.js";
 import { createSseReader, relaySse, type SseEvent } from "./sse.js";
 
 const MIB = 1024 * 1024;
@@ -135,7 +136,7 @@ describe("createSseReader", () => {
         for (const chunk of cutAt(bytes, places)) reader.push(chunk);
         expect(events).toEqual(expected);
       }),
-      { numRuns: 1_500 },
+      { numRuns: casesOf(2_500) },
     );
   });
 

@@ -18,7 +18,9 @@ export interface AfterImageCall {
   readonly caller: string;
   /** The service model. */
   readonly model: string;
+  /** Whether the image was generated, is an edit, or was requested on a native endpoint. */
   readonly operation: Operation;
+  /** The prompt of the client. */
   readonly prompt: string;
   /**
    * The index of the image among those of the request, from 0. Images that failed have an index too, so there may be gaps.

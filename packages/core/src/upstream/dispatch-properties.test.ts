@@ -12,11 +12,11 @@ import { describe, expect, it } from "vitest";
 import { healthIdsOf } from "../channels/channel.js";
 import { DEFAULT_HEALTH_POLICY, isRefusal } from "../channels/health-record.js";
 import { DEFAULT_RETRY_BUDGET } from "../channels/retry-budget.js";
-import { createRandom } from "../testing/random.js";
+import { casesOf, createRandom } from "../testing/random.js";
 import { type Behaviour, type SimulatedCall, simulateChannels } from "../testing/simulate-channels.js";
 
 const POLICY = DEFAULT_HEALTH_POLICY;
-const RUNS: Parameters<unknown> = { numRuns: 40 };
+const RUNS: Parameters<unknown> = { numRuns: casesOf(100) };
 
 /** After these nothing can have been made. */
 const SAFE = ["unreachable", "credential", "quota", "model", "rate", "overload"] as const;
@@ -121,7 +121,7 @@ describe("a dead channel among good ones", () => {
         expect(lost).toBeLessThanOrEqual(simulation.refusedRetries());
         expect(lost).toBe(0);
       }),
-      { numRuns: 15 },
+      { numRuns: casesOf(40) },
     );
   });
 

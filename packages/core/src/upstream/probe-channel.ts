@@ -28,9 +28,11 @@ export interface ChannelProbe {
   readonly channel: string;
   /** The service model. */
   readonly model: string;
+  /** The channel's name of the model. */
   readonly upstreamModel: string;
   /** True if each key made an image. */
   readonly ok: boolean;
+  /** The result for each key of the channel, in the order of `apiKey`. */
   readonly keys: readonly KeyProbe[];
 }
 
@@ -71,12 +73,16 @@ export type KeyProbe =
       readonly ok: true;
       /** The index in `apiKey`, from 0. */
       readonly index: number;
+      /** How many images came. */
       readonly images: number;
+      /** What the provider reported, if it reported anything. */
       readonly usage: Usage | undefined;
+      /** The time until the response was read, in milliseconds. */
       readonly durationMs: number;
     }
   | {
       readonly ok: false;
+      /** The index in `apiKey`, from 0. */
       readonly index: number;
       /** As in the channel's status, or `content`: the provider works but made no image. */
       readonly reason: string;
@@ -86,6 +92,7 @@ export type KeyProbe =
       readonly code: string | undefined;
       /** The provider's message, or the error of the connection. Keys are masked. */
       readonly message: string | undefined;
+      /** The time until the failure, in milliseconds. */
       readonly durationMs: number;
     };
 
@@ -209,7 +216,7 @@ interface ServedModels {
   /** Keys of `models` that end in `*`, as far as the channel serves names of them. */
   readonly series: readonly string[];
   readonly serves: (name: string) => boolean;
-  /** Without so many reference images the model makes no image. */
+  /** How many reference images the model needs at least. */
   readonly neededImages: (name: string) => number;
 }
 

@@ -29,7 +29,7 @@ describe("the process of the command", () => {
     "ends at once on %s, without output, while a request hangs",
     async (signal) => {
       const { child, said, ended } = start("--port", "0");
-      await expect.poll(() => said.out, { timeout: 10_000 }).toContain("Stop with");
+      await expect.poll(() => said.out).toContain("Stop with");
       const origin = /^Faults +(http:.*?)\/_emulator/m.exec(said.out)?.[1] ?? "";
       await fetch(`${origin}/_emulator/faults`, { method: "POST", body: '{"hang":true}' });
       const hung = fetch(`${origin}/api/v3/images/generations`, arkInit()).catch(() => "broken");

@@ -1,11 +1,10 @@
 import { createServer } from "node:http";
-import type { Gateway } from "@calotype/core";
 import { toNodeHandler } from "@calotype/node";
-import { findGateway } from "../host.ts";
+import { findGateway, type Served } from "../host.ts";
 import { listen } from "../loopback.ts";
 import { reportSuite } from "./report-suite.ts";
 
-const gateways = new Map<string, Gateway>();
+const gateways = new Map<string, Served>();
 const server = createServer((req, res) => {
   const gateway = findGateway(gateways, req.url ?? "/");
   if (gateway === undefined) res.writeHead(404).end();

@@ -1,6 +1,5 @@
-import type { Gateway } from "@calotype/core";
 import { WITHOUT_ADDRESSES, WITHOUT_CAUSES } from "../cannot.ts";
-import { findGateway } from "../host.ts";
+import { findGateway, type Served } from "../host.ts";
 import { isProviderAddresses } from "../provider-addresses.ts";
 import { runSuite } from "../suite.ts";
 
@@ -9,7 +8,7 @@ interface WorkerContext {
   waitUntil(work: Promise<unknown>): void;
 }
 
-const gateways = new Map<string, Gateway>();
+const gateways = new Map<string, Served>();
 
 /** A worker that serves gateways. A POST to `/` with the providers' addresses runs the suite. */
 export default {

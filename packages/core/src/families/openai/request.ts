@@ -9,7 +9,8 @@ import type { Capabilities } from "../capabilities.js";
 import { type ChosenSize, chooseNearestSize } from "../choose-size.js";
 import type { NormalizeContext } from "../family.js";
 import { countUpstreamCalls } from "../fan-out.js";
-import { imageList, isReferenceImage } from "../shared.js";
+import { imageList } from "../image-list.js";
+import { isReferenceImage } from "../shared.js";
 import { listDropped } from "./dialects.js";
 import { countMaxTokens } from "./tokens.js";
 

@@ -3,7 +3,8 @@ import type { ReferenceImage } from "../../images/reference-image.js";
 import type { ResponseFormat } from "../../types.js";
 import { toPlainNumber } from "../../util/json.js";
 import type { SizeFields } from "../choose-size.js";
-import { imageList, isReferenceImage } from "../shared.js";
+import { imageList } from "../image-list.js";
+import { isReferenceImage } from "../shared.js";
 
 /**
  * For fields whose number the gateway reads, and fields that must be objects: a number may be a raw JSON object, see

@@ -7,7 +7,8 @@ import { parseFields } from "../../util/parse-fields.js";
 import type { Capabilities } from "../capabilities.js";
 import type { NormalizeContext } from "../family.js";
 import { countUpstreamCalls } from "../fan-out.js";
-import { imageList, isReferenceImage, splitOpenAiOnly } from "../shared.js";
+import { imageList } from "../image-list.js";
+import { isReferenceImage, splitOpenAiOnly } from "../shared.js";
 import { countMaxPixels, REFERENCE_MEDIA_TYPES } from "./capabilities.js";
 import {
   checkCounts,

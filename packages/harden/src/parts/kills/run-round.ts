@@ -17,7 +17,7 @@ import {
 import { openFleet } from "@calotype/conformance/fleet/open-fleet";
 import { POSTGRES, REDIS, urlOf } from "@calotype/conformance/support/service";
 import type { ServerProcess } from "@calotype/conformance/support/spawn-server";
-import type { LostPolicy } from "@calotype/core";
+import type { LostPolicy } from "@calotype/core/billing";
 import { findService } from "../../services.ts";
 
 /** Some kills on one ledger. The seed decides the load and the times, but not what a server does when it is killed. */

@@ -6,7 +6,7 @@ import { FAULTS as FLEET_FAULTS } from "@calotype/conformance/fleet/kill-one";
 import { killSomeDuringTasks } from "@calotype/conformance/fleet/kill-one-during-tasks";
 import { endFleetTasks, openTaskFleet } from "@calotype/conformance/fleet/open-task-fleet";
 import { POSTGRES, REDIS, urlOf } from "@calotype/conformance/support/service";
-import type { LostPolicy } from "@calotype/core";
+import type { LostPolicy } from "@calotype/core/billing";
 import { findService } from "../../services.ts";
 
 /** Some kills on one ledger with tasks. The seed decides the load and the moments, but not what a server does then. */

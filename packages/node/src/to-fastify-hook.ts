@@ -1,0 +1,60 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Gateway } from "@calotype/core";
+import { checkMounted } from "@calotype/core/adapter";
+import { handleNodeRequest } from "./handle-node-request.js";
+
+/** What {@link FastifyHook} uses of Fastify's request. */
+export interface FastifyRequestParts {
+  readonly raw: IncomingMessage;
+  readonly body?: unknown;
+}
+
+/** What {@link FastifyHook} uses of Fastify's reply. */
+export interface FastifyReplyParts {
+  readonly raw: ServerResponse;
+  getHeaders(): Readonly<Record<string, number | string | string[] | undefined>>;
+  hijack(): unknown;
+}
+
+/** A hook for `onRequest` of Fastify. */
+export type FastifyHook = (request: FastifyRequestParts, reply: FastifyReplyParts) => Promise<void>;
+
+/**
+ * Mounts a gateway in a Fastify app, as a hook that runs before Fastify reads the body. Requests for other paths go on to
+ * the routes of the app. Headers that earlier hooks have set, such as those of `@fastify/cors`, stay on the response.
+ *
+ * @example
+ * ```ts
+ * import { createGateway } from "@calotype/core";
+ * import { toFastifyHook } from "@calotype/node";
+ * import { fastify } from "fastify";
+ *
+ * const gateway = createGateway({
+ *   models: { "doubao-seedream-4-5-251128": { family: "seedream" } },
+ *   channels: [{ id: "ark", family: "seedream", apiKey: process.env.ARK_API_KEY }],
+ *   callers: [{ id: "me", key: process.env.CALOTYPE_API_KEY }],
+ * });
+ * const app = fastify();
+ * app.addHook("onRequest", toFastifyHook(gateway));
+ * await app.listen({ port: 8787 });
+ * ```
+ */
+export function toFastifyHook(gateway: Pick<Gateway, "handle">): FastifyHook {
+  checkMounted(gateway, "toFastifyHook");
+  return async ({ raw, body }, reply) => {
+    // `app.register` calls it with the app and its options.
+    if (typeof reply?.hijack !== "function") {
+      throw new TypeError(
+        'toFastifyHook makes a hook: mount it with app.addHook("onRequest", …), not with app.register.',
+      );
+    }
+    const handled = handleNodeRequest(gateway, raw, reply.raw, { parsedBody: body });
+    if (handled === null) return;
+    // Fastify's own code writes nothing from here on.
+    reply.hijack();
+    for (const [name, value] of Object.entries(reply.getHeaders())) {
+      if (value !== undefined) reply.raw.setHeader(name, value);
+    }
+    await handled.catch(() => reply.raw.destroy());
+  };
+}
