@@ -4,6 +4,7 @@ import { availableParallelism } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { configDefaults, defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { listSecondAttempts } from "./packages/conformance/src/support/list-second-attempts.ts";
 import { isFull, SEED } from "./packages/conformance/src/support/test-run.ts";
 
 /**
@@ -84,9 +85,11 @@ export default defineConfig({
     // Never what is tested: a machine with much else to do is slow, and no test is wrong for that.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // Nor is a single failure of a test that depends on time. Each one is listed, and the full run allows none.
+    retry: isFull() ? 0 : 1,
     expect: { poll: { timeout: 20_000 } },
     sequence: { sequencer: ByPackage },
-    reporters: ["default", "json"],
+    reporters: ["default", "json", listSecondAttempts()],
     outputFile: { json: ".reports/vitest.json" },
     coverage: { include: ["packages/*/src/**"], reporter: ["text-summary", "html"] },
   },

@@ -85,6 +85,8 @@ async function openAt(page: Page, ready: string): Promise<void> {
   await page.clock.setFixedTime(NOW);
   await page.reload();
   await page.locator(ready).first().waitFor();
+  // Each part of a screen reads its own data.
+  await page.waitForLoadState("networkidle");
   await page.locator("main").getByText("…", { exact: true }).first().waitFor({ state: "detached" });
 }
 
