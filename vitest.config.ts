@@ -26,6 +26,8 @@ const FULL_ONLY = [
   "**/fleet/task-kills.test.ts",
   "**/release/price-tests-npm.test.ts",
   "**/whole-site.test.ts",
+  // All tests of `npm test` run on Node 24.
+  "packages/runtimes/src/node-24.test.ts",
 ];
 
 /** Tests of the apps that `create-calotype` writes: they run on `node:test`. From the folder of a package. */

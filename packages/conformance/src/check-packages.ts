@@ -6,14 +6,16 @@ import { basename, join } from "node:path";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
-import { pack } from "./support/packed-project.ts";
+import { PACKED_FOLDER, packAnew } from "./support/packed-project.ts";
 
 /** Entry points that also have a CommonJS build. The others do not have the resolution `node16-cjs`, and none has `node10`. */
 const ALSO_COMMONJS = new Set(["@calotype/core ./billing"]);
 
-const folder = mkdtempSync(join(tmpdir(), "calotype-packages-"));
+/** Stays for the tests that follow in `npm test`. */
+const kept = process.env[PACKED_FOLDER];
+const folder = kept ?? mkdtempSync(join(tmpdir(), "calotype-packages-"));
 try {
-  for (const tarball of pack(folder)) {
+  for (const tarball of packAnew(folder)) {
     const data = readFileSync(tarball);
     const problems = [...(await findTypeProblems(data)), ...(await lintPackage(data))];
     process.stdout.write(
@@ -22,7 +24,7 @@ try {
     if (problems.length > 0) process.exitCode = 1;
   }
 } finally {
-  rmSync(folder, { recursive: true });
+  if (kept === undefined) rmSync(folder, { recursive: true });
 }
 
 async function findTypeProblems(tarball: Uint8Array): Promise<string[]> {

@@ -1,7 +1,11 @@
 // The second part of `npm test`, after the set-up: runs the checks one after another, and prints the title of each.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { PACKED_FOLDER } from "./support/packed-project.ts";
 import { POSTGRES, REDIS, type Service, urlOf } from "./support/service.ts";
 
 interface Step {
@@ -14,6 +18,10 @@ interface Step {
 process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(
   new URL("../../../node_modules/.cache/node", import.meta.url),
 );
+
+// The packages are packed once, for their checks and for all tests.
+const tarballs = mkdtempSync(join(tmpdir(), "calotype-tarballs-"));
+process.env[PACKED_FOLDER] = tarballs;
 
 const SUITE = fileURLToPath(new URL("run-suite.ts", import.meta.url));
 
@@ -42,6 +50,8 @@ for (const [index, step] of STEPS.entries()) {
   }
   process.stdout.write(`Passed after ${seconds} s.\n`);
 }
+
+rmSync(tarballs, { recursive: true });
 
 async function printPlan(): Promise<void> {
   const titles = STEPS.map(({ title }, index) => `  ${index + 1}. ${title}\n`).join("");

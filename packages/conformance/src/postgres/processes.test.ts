@@ -12,11 +12,11 @@ import { spawnProgram } from "./spawn-program.js";
 const FLEET_PROCESS = new URL("fleet-process.ts", import.meta.url);
 const MORTAL_PROCESS = new URL("mortal-process.ts", import.meta.url);
 /** Each requests twenty holds of each budget, twice as many as the budgets allow. */
-const PROCESSES = isFull() ? 30 : 12;
+const PROCESSES = isFull() ? 30 : 8;
 /** Holds of 0.1 that a budget allows. */
 const ALLOWED = PROCESSES * 10;
 const BUDGET = String(ALLOWED / 10);
-const KILLS = isFull() ? 20 : 8;
+const KILLS = isFull() ? 20 : 5;
 const DAY_MS = 86_400_000;
 
 await describeWithService(POSTGRES, (url) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createEmulator } from "../emulator.js";
-import { askDashscope, type DashscopeBody, download } from "../test-support/ask.js";
+import { askDashscope, type DashscopeBody } from "../test-support/ask.js";
 import { dataUrl } from "../test-support/images.js";
 
 const pro3 = "qwen-image-3.0-pro";
@@ -234,33 +234,31 @@ describe("usage", () => {
 });
 
 describe("a prompt", () => {
+  /** A prompt that contains this word is refused. It has 5 tokens. */
+  const REFUSED = "DataInspectionFailed";
+
   it.each([
-    [pro3, 4500],
-    [v3, 4500],
-    [pro2, 1300],
-    [v2, 1300],
-    [max, 800],
-    [plus, 800],
-    [editMax, 800],
-    [editPlus, 800],
-    [edit, 800],
-  ])("on %s is truncated after %i characters", async (model, limit) => {
-    const emulator = createEmulator();
-    const draw = async (text: string) => {
-      const request = { model, text, images: imagesFor(model, undefined), parameters: { seed: 1 } };
-      const { body } = await askDashscope(emulator, request);
-      const response = await download(emulator, body.output.choices[0]?.message.content[0]?.image);
-      return Buffer.from(await response.arrayBuffer());
-    };
-    const full = await draw("狐".repeat(limit));
-    expect(full.equals(await draw("狐".repeat(limit + 1)))).toBe(true);
-    expect(full.equals(await draw("狐".repeat(limit - 1)))).toBe(false);
+    [pro3, 4500, "tokens", 5],
+    [v3, 4500, "tokens", 5],
+    [pro2, 1300, "tokens", 5],
+    [v2, 1300, "tokens", 5],
+    [max, 800, "characters", REFUSED.length],
+    [plus, 800, "characters", REFUSED.length],
+    [editMax, 800, "characters", REFUSED.length],
+    [editPlus, 800, "characters", REFUSED.length],
+    [edit, 800, "characters", REFUSED.length],
+  ])("on %s is truncated after %i %s", async (model, limit, _unit, length) => {
+    const emulator = createEmulator({ images: "tiny" });
+    const askFor = async (text: string) =>
+      (await askDashscope(emulator, { model, text, images: imagesFor(model, undefined) })).status;
+    expect(await askFor("狐".repeat(limit - length) + REFUSED)).toBe(400);
+    expect(await askFor("狐".repeat(limit - length + 1) + REFUSED)).toBe(200);
   });
 
   it("has up to four Latin characters in a token", async () => {
-    const emulator = createEmulator();
+    const emulator = createEmulator({ images: "tiny" });
     const askFor = async (text: string) => (await askDashscope(emulator, { text })).status;
-    expect(await askFor(`${"a".repeat(4 * 1295)}DataInspectionFailed`)).toBe(400);
-    expect(await askFor(`${"a".repeat(4 * 1296)}DataInspectionFailed`)).toBe(200);
+    expect(await askFor("a".repeat(4 * 1295) + REFUSED)).toBe(400);
+    expect(await askFor("a".repeat(4 * 1296) + REFUSED)).toBe(200);
   });
 });
