@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
-import { globSync, readFileSync } from "node:fs";
+import { globSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { dirname, join, relative } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { configDefaults, defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { listSecondAttempts } from "./packages/conformance/src/support/list-second-attempts.ts";
@@ -9,7 +9,7 @@ import { isFull, SEED } from "./packages/conformance/src/support/test-run.ts";
 
 /**
  * Test files with a process of their own: they change it for good, or measure its memory. All others share processes with the
- * files of their package.
+ * files of their project.
  */
 const ALONE = [
   "packages/conformance/src/hosts/next.test.ts",
@@ -30,8 +30,8 @@ const FULL_ONLY = [
   "packages/runtimes/src/node-24.test.ts",
 ];
 
-/** Tests of the apps that `create-calotype` writes: they run on `node:test`. From the folder of a package. */
-const TEMPLATES = ["templates/**", ".generated/**"];
+/** Tests of the apps that `create-calotype` writes: they run on `node:test`. */
+const TEMPLATES = ["**/create-calotype/templates/**", "**/create-calotype/.generated/**"];
 
 const WAIT_LONGER = join(import.meta.dirname, "packages/conformance/src/support/wait-longer.ts");
 const START_UNDICI_CLOCK = join(
@@ -41,11 +41,11 @@ const START_UNDICI_CLOCK = join(
 const SEED_FAST_CHECK = join(import.meta.dirname, "packages/core/src/testing/seed-fast-check.ts");
 
 /**
- * Runs the files of a package one after another, because vitest keeps a process only for files of the same project. Core is
- * last: its files are short, so no long file ends alone. The full run has a random order in each package: a file that leaves
+ * Runs the files of a project one after another, because vitest keeps a process only for files of the same project. Core is
+ * last: its files are short, so no long file ends alone. The full run has a random order in each project: a file that leaves
  * something behind then fails another one sooner or later.
  */
-class ByPackage extends BaseSequencer {
+class ByProject extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     // oxlint-disable-next-line unicorn/no-array-sort -- vitest's, and not of an array
     const sorted = isFull() ? shuffle(files) : await super.sort(files);
@@ -55,7 +55,8 @@ class ByPackage extends BaseSequencer {
   }
 }
 
-const LAST = "@calotype/core";
+const CORE = "packages/core";
+const LAST = basename(CORE);
 
 /** The order depends on the seed only, so that `TEST_SEED` repeats it. */
 function shuffle(files: readonly TestSpecification[]): TestSpecification[] {
@@ -64,23 +65,34 @@ function shuffle(files: readonly TestSpecification[]): TestSpecification[] {
   return files.toSorted((one, other) => placeOf(one).localeCompare(placeOf(other)));
 }
 
-/** The files of a package that share processes, and those that have their own. */
-function toProjects(file: string) {
-  const root = dirname(file);
-  const { name } = JSON.parse(readFileSync(join(import.meta.dirname, file), "utf8"));
-  const exclude = [...configDefaults.exclude, ...TEMPLATES, ...(isFull() ? [] : FULL_ONLY)];
-  const setupFiles = [WAIT_LONGER, START_UNDICI_CLOCK, ...(name === LAST ? [SEED_FAST_CHECK] : [])];
-  const alone = ALONE.filter((path) => path.startsWith(`${root}/`)).map((path) => relative(root, path));
-  const shared = { name, root, isolate: false, exclude: [...exclude, ...alone], setupFiles };
-  const own = { name: `${name} alone`, root, include: alone, exclude, setupFiles };
-  return (alone.length === 0 ? [shared] : [own, shared]).map((test) => ({ test }));
-}
+const PACKAGES = globSync("{packages,examples}/*/package.json", { cwd: import.meta.dirname })
+  .map((path) => dirname(path))
+  .toSorted();
+/** Packages with many files. All others share processes, because to start them takes longer than most of their tests. */
+const LARGE = ["packages/conformance", CORE];
 
-const PACKAGES = globSync("{packages,examples}/*/package.json", { cwd: import.meta.dirname }).toSorted();
+const EXCLUDE = [...configDefaults.exclude, ...TEMPLATES, ...(isFull() ? [] : FULL_ONLY)];
+const SETUP = [WAIT_LONGER, START_UNDICI_CLOCK];
+
+/** Files that share processes. */
+function toShared(name: string, folders: readonly string[]) {
+  const include = folders.flatMap((folder) =>
+    configDefaults.include.map((pattern) => `${folder}/${pattern}`),
+  );
+  const setupFiles = [...SETUP, ...(folders.includes(CORE) ? [SEED_FAST_CHECK] : [])];
+  return { test: { name, isolate: false, include, exclude: [...EXCLUDE, ...ALONE], setupFiles } };
+}
 
 export default defineConfig({
   test: {
-    projects: PACKAGES.flatMap(toProjects),
+    projects: [
+      { test: { name: "alone", include: ALONE, exclude: EXCLUDE, setupFiles: SETUP } },
+      ...LARGE.map((folder) => toShared(basename(folder), [folder])),
+      toShared(
+        "others",
+        PACKAGES.filter((folder) => !LARGE.includes(folder)),
+      ),
+    ],
     env: { TEST_SEED: String(SEED) },
     // More than cores: much of the suite waits, for times to pass and for processes to start.
     maxWorkers: availableParallelism() + 3,
@@ -90,7 +102,7 @@ export default defineConfig({
     // Nor is a single failure of a test that depends on time. Each one is listed, and the full run allows none.
     retry: isFull() ? 0 : 1,
     expect: { poll: { timeout: 20_000 } },
-    sequence: { sequencer: ByPackage },
+    sequence: { sequencer: ByProject },
     reporters: ["default", "json", listSecondAttempts()],
     outputFile: { json: ".reports/vitest.json" },
     coverage: { include: ["packages/*/src/**"], reporter: ["text-summary", "html"] },

@@ -37,7 +37,7 @@ const OPTIONS = ["--no-isolate", "--max-workers=2", "--test-timeout=30000", "--r
 /** Runs the tests of `packages/core` on a runtime, with vitest. */
 export async function runCoreTests(runtime: Runtime): Promise<TestResults> {
   const onBun = "--config=packages/runtimes/core-on-bun.config.ts";
-  return await runTests(runtime, [runtime.kind === "bun" ? onBun : "--project=@calotype/core"]);
+  return await runTests(runtime, [runtime.kind === "bun" ? onBun : "--project=core"]);
 }
 
 /** Runs the tests that vitest finds with these arguments on a runtime. */
