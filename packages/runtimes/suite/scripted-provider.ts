@@ -18,7 +18,8 @@ type Script = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 /**
  * - `POST /link/<link>/…` responds as DashScope with that link as its one image.
- * - `POST /stream/…` responds as Ark with the first event of two, and with the second after `POST /go`.
+ * - `POST /stream/…` responds as Ark with the first event of two, and with the second after `POST /go`. `POST /break` breaks
+ *   the response off, and `POST /break-inside` does so in the middle of the second event.
  * - `POST /large/…` responds as Ark with an image of 32 MB in base64, as fast as it is taken; `GET /large-sent` tells
  *   how many bytes were.
  * - `POST /keep/…` responds as Ark; `GET /kept` tells the body of the last such request.
@@ -56,6 +57,17 @@ function createScripts(caught: () => number): ReadonlyMap<string, Script> {
       ({ url = "" }, response) => response.end(respondWithLink(decodeURIComponent(url.split("/")[2] ?? ""))),
     ],
     ["stream", (_request, response) => (waiting = startStream(response))],
+    ["break", (_request, response) => [waiting?.destroy(), response.end()]],
+    [
+      "break-inside",
+      async (_request, response) => {
+        waiting?.write(COMPLETED.slice(0, -10));
+        // Some clients drop what they have not read when a connection breaks off.
+        await setTimeout(200);
+        waiting?.destroy();
+        response.end();
+      },
+    ],
     ["go", (_request, response) => [waiting?.end(COMPLETED), response.end()]],
     ["large", (_request, response) => sendLarge(response, (bytes) => (largeSent += bytes))],
     ["large-sent", (_request, response) => response.end(String(largeSent))],

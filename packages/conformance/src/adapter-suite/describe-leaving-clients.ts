@@ -44,11 +44,14 @@ export function describeLeavingClients(host: AdapterHost, providers: () => Provi
 
     it("costs nothing if it disconnects before its request is sent", async () => {
       const asked = Promise.withResolvers<void>();
+      const left = Promise.withResolvers<void>();
       const { gateway, records } = startGateway(providers(), {
         callers: undefined,
         authenticate: async () => {
           asked.resolve();
-          await pause(50);
+          await left.promise;
+          // The host sees a little later that the client has disconnected.
+          await pause(200);
           return { id: "tester" };
         },
       });
@@ -58,6 +61,7 @@ export function describeLeavingClients(host: AdapterHost, providers: () => Provi
       outgoing.end(JSON.stringify(SEEDREAM_BODY));
       await asked.promise;
       outgoing.destroy();
+      left.resolve();
 
       await gateway.close();
 

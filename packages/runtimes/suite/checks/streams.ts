@@ -67,15 +67,17 @@ export const streams: readonly Check[] = [
   },
   {
     name: "ends a stream that breaks off between two events with an error event",
-    async run({ serve, fail }) {
-      const served = serve();
-      await fail({ stream: { cutAfterEvents: 1 }, times: 1 });
-      const text = await (await startStream(served)).text();
-      expectMatch(text, /^event: image_generation\.partial_succeeded\n/, "text");
+    async run({ serve, addresses }) {
+      const served = serve(toScript(addresses, "stream"));
+      const texts = textsOf(await startStream(served));
+      expectMatch((await texts.next()).value, /^event: image_generation\.partial_succeeded\n/, "text");
+      await fetch(`${addresses.scripted}/break`, { method: "POST" });
       expectMatch(
-        text,
-        /\n\nevent: error\ndata: \{"error":\{"message":.+"code":"upstream_invalid_response".+\}\n\n$/,
+        (await texts.next()).value,
+        /^event: error\ndata: \{"error":\{"message":.+"code":"upstream_invalid_response".+\}\n\n$/,
+        "error",
       );
+      expectMatch((await texts.next()).done, true, "end");
       expectMatch(
         served.records,
         [{ images: 1, charge: "0.03", errorCode: "upstream_invalid_response" }],
@@ -85,11 +87,15 @@ export const streams: readonly Check[] = [
   },
   {
     name: "breaks off a stream that is cut inside an event",
-    async run({ serve, fail }) {
-      const served = serve();
-      await fail({ stream: { cutAfterEvents: 1.5 }, times: 1 });
-      const response = await startStream(served);
-      await assert.rejects(response.text(), "the incomplete stream ended as a complete one");
+    async run({ serve, addresses }) {
+      const served = serve(toScript(addresses, "stream"));
+      const texts = textsOf(await startStream(served));
+      await texts.next();
+      await fetch(`${addresses.scripted}/break-inside`, { method: "POST" });
+      const readAll = async (): Promise<void> => {
+        while ((await texts.next()).done !== true);
+      };
+      await assert.rejects(readAll(), "the incomplete stream ended as a complete one");
       expectMatch(served.records, [{ images: 1, errorCode: "upstream_invalid_response" }], "records");
     },
   },
