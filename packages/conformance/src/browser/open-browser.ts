@@ -32,6 +32,7 @@ export async function openBrowser(): Promise<OpenBrowser | undefined> {
 
 const FLAGS = [
   "--disable-gpu",
+  "--in-process-gpu",
   "--disable-quic",
   "--disable-sync",
   // The tests use this machine only, and so does the browser.
