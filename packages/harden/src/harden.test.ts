@@ -9,7 +9,7 @@ import { runTask } from "./run-task.ts";
 
 /** For all parts together. */
 const SECONDS = isFull() ? 600 : 5;
-/** Without those parts, whose processes are slow to start, `npm test` has the kills of `conformance/src/crashes`. */
+/** Only in the full run: their processes are slow to start, and the tests in `conformance/src/crashes` also kill servers. */
 const ONLY_FULL = new Set(["kills", "tasks"]);
 const TESTED = PARTS.filter(({ name }) => isFull() || !ONLY_FULL.has(name));
 const WEIGHTS = TESTED.reduce((sum, { weight = 1 }) => sum + weight, 0);
