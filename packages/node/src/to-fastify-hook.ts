@@ -55,6 +55,7 @@ export function toFastifyHook(gateway: Pick<Gateway, "handle">): FastifyHook {
     for (const [name, value] of Object.entries(reply.getHeaders())) {
       if (value !== undefined) reply.raw.setHeader(name, value);
     }
+    // As without a framework: the head of the response may be sent, so the client gets no error, but the end of its connection.
     await handled.catch(() => reply.raw.destroy());
   };
 }

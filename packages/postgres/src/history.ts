@@ -75,7 +75,7 @@ function toSumQuery(schema: string, query: SumQuery): SqlQuery {
   const key = by === undefined ? "''" : toKey(by, values);
   const from = values.push(spans.map((span) => span.from));
   const to = values.push(spans.map((span) => span.to));
-  const told =
+  const shownKey =
     keys === undefined ? "key" : `CASE WHEN key = ANY ($${values.push(keys)}::text[]) THEN key END`;
   const isHours = source === "hours";
   const [table, time] = isHours ? ["hourly_totals", "hour"] : ["records", "time"];
@@ -96,7 +96,7 @@ function toSumQuery(schema: string, query: SumQuery): SqlQuery {
     sql: `SELECT s.span - 1 AS span, u.* FROM unnest($${from}::float8[], $${to}::float8[])
         WITH ORDINALITY AS s (from_ms, to_ms, span)
       CROSS JOIN LATERAL (
-        SELECT ${told} AS key, ${shown.join(", ")}, ${durations} AS durations FROM (
+        SELECT ${shownKey} AS key, ${shown.join(", ")}, ${durations} AS durations FROM (
           SELECT ${key} AS key, ${columns} FROM ${schema}.${table} c
             WHERE c.${time} >= to_timestamp(s.from_ms / 1000) AND c.${time} < to_timestamp(s.to_ms / 1000)
               AND ${conditions.join(" AND ")} OFFSET 0

@@ -66,10 +66,10 @@ export function createMemoryHistory(records: KeptRecords): MemoryHistory {
     takeBack: (record) => change(record, -1),
     history: createUsageHistory({
       async sum({ source, spans, by, filter, outcomes, keys }, countsOf) {
-        const told = keys && new Set(keys);
+        const toldApart = keys && new Set(keys);
         const find = (time: number, key: string): GrowingCounts | undefined => {
           const span = findSpan(spans, time);
-          return span < 0 ? undefined : countsOf(span, told?.has(key) === false ? null : key);
+          return span < 0 ? undefined : countsOf(span, toldApart?.has(key) === false ? null : key);
         };
         if (source === "hours") {
           for (const { time, names, counts } of totals.values()) {

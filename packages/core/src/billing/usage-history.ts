@@ -125,7 +125,8 @@ export interface UsageHistory {
    *
    * @throws RangeError for a field that cannot be used, for buckets before 1970 or more than 1,000 of them, for more than
    * 50,000 points (`limit` × buckets), for a period of more than 92 days that is read from records, and if there are more than
-   * 100,000 different callers, models, channels, end users or values of the tag. `gateway.usage`: `GatewayError` `no_totals` if the ledger keeps no totals.
+   * 100,000 different callers, models, channels, end users or values of the tag. `gateway.usage`: `GatewayError` `no_totals`
+   * if the ledger keeps no totals.
    * @example
    * ```ts
    * import type { Gateway } from "@calotype/core";

@@ -1,3 +1,11 @@
+import {
+  addDecimals,
+  type Decimal,
+  formatDecimal,
+  multiplyDecimal,
+  negateDecimal,
+  readDecimal,
+} from "@calotype/core/stores";
 import type { ChargeDerivation } from "../../wire.js";
 
 /** One line of a charge: `count × price × group ratio = amount`. The rounding has an amount only. */
@@ -25,10 +33,11 @@ export function toLines(derivation: ChargeDerivation, amount: string): readonly 
     );
   }
   const { group_ratio, exact } = derivation;
+  const difference = subtract(amount, exact);
   const rounding =
-    derivation.decimal_places === undefined || isEqual(exact, amount)
+    derivation.decimal_places === undefined || difference.units === 0n
       ? []
-      : [{ what: "rounding", amount: subtract(amount, exact) }];
+      : [{ what: "rounding", amount: formatDecimal(difference) }];
   if (derivation.pricing_mode === "per-request") {
     const { count, model_price: price, count_source } = derivation;
     const what = count_source === "default" ? "request" : "image";
@@ -47,57 +56,19 @@ export function toLines(derivation: ChargeDerivation, amount: string): readonly 
   ];
 }
 
-/** The price of a token is for a million. */
+/** Whether the price of a line is for a million. */
 export const isOfTokens = (what: string): boolean => what.endsWith("tokens");
 
-/** A decimal number: `digits ÷ 10^places`. */
-interface Decimal {
-  readonly digits: bigint;
-  readonly places: number;
-}
-
-const MILLION_PLACES = 6;
+/** The price of a token is for a million. */
+const MILLIONTH = readDecimal("0.000001");
 
 /** What tokens cost, with each of its digits. */
 function multiply(count: number, price: string, ratio: string): string {
-  const [one, other] = [readDecimal(price), readDecimal(ratio)];
-  const digits = BigInt(count) * one.digits * other.digits;
-  return write({ digits, places: one.places + other.places + MILLION_PLACES });
+  const perToken = multiplyDecimal(multiplyDecimal(readDecimal(price), readDecimal(ratio)), MILLIONTH);
+  return formatDecimal(multiplyDecimal(perToken, count));
 }
 
-function subtract(from: string, amount: string): string {
-  const [one, other] = align(from, amount);
-  return write({ digits: one.digits - other.digits, places: one.places });
-}
-
-function isEqual(amount: string, other: string): boolean {
-  const [one, two] = align(amount, other);
-  return one.digits === two.digits;
-}
-
-/** Two amounts with the same number of places. */
-function align(...amounts: readonly [string, string]): readonly [Decimal, Decimal] {
-  const [one, other] = [readDecimal(amounts[0]), readDecimal(amounts[1])];
-  const places = Math.max(one.places, other.places);
-  const widen = (decimal: Decimal): Decimal => ({
-    digits: decimal.digits * 10n ** BigInt(places - decimal.places),
-    places,
-  });
-  return [widen(one), widen(other)];
-}
-
-/** Reads a decimal string of the server, which has no exponent. */
-function readDecimal(text: string): Decimal {
-  const [whole = "0", fraction = ""] = text.split(".");
-  return { digits: BigInt(whole + fraction), places: fraction.length };
-}
-
-function write({ digits, places }: Decimal): string {
-  const sign = digits < 0n ? "-" : "";
-  const padded = String(digits < 0n ? -digits : digits).padStart(places + 1, "0");
-  const [whole, fraction] = [
-    padded.slice(0, padded.length - places),
-    padded.slice(padded.length - places).replace(/0+$/, ""),
-  ];
-  return `${sign}${whole}${fraction === "" ? "" : `.${fraction}`}`;
+/** What rounding has added to the exact charge, or taken from it. */
+function subtract(amount: string, exact: string): Decimal {
+  return addDecimals(readDecimal(amount), negateDecimal(readDecimal(exact)));
 }
