@@ -4,7 +4,6 @@ import { availableParallelism } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { configDefaults, defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
-import { listSecondAttempts } from "./packages/conformance/src/support/list-second-attempts.ts";
 import { isFull, SEED } from "./packages/conformance/src/support/test-run.ts";
 
 /**
@@ -80,7 +79,9 @@ function toShared(name: string, folders: readonly string[]) {
     configDefaults.include.map((pattern) => `${folder}/${pattern}`),
   );
   const setupFiles = [...SETUP, ...(folders.includes(CORE) ? [SEED_FAST_CHECK] : [])];
-  return { test: { name, isolate: false, include, exclude: [...EXCLUDE, ...ALONE], setupFiles } };
+  return {
+    test: { name, isolate: false, include, exclude: [...EXCLUDE, ...ALONE], setupFiles },
+  };
 }
 
 export default defineConfig({
@@ -98,12 +99,12 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 3,
     // Never what is tested: a machine with much else to do is slow, and no test is wrong for that.
     testTimeout: 120_000,
+    // Titles show whole values. vitest would cut them after 40 characters.
+    taskTitleValueFormatTruncate: 200,
     hookTimeout: 120_000,
-    // Nor is a single failure of a test that depends on time. Each one is listed, and the full run allows none.
-    retry: isFull() ? 0 : 1,
     expect: { poll: { timeout: 20_000 } },
     sequence: { sequencer: ByProject },
-    reporters: ["default", "json", listSecondAttempts()],
+    reporters: ["default", "json"],
     outputFile: { json: ".reports/vitest.json" },
     coverage: { include: ["packages/*/src/**"], reporter: ["text-summary", "html"] },
   },

@@ -16,7 +16,7 @@ const gateway = createGateway({
       modelMapping: { "seedream-4-5-251128": "doubao-seedream-4-5-251128" },
     },
   ],
-  callers: [{ id: "default", key: process.env.CALOTYPE_API_KEY }],
+  callers: [{ id: "default", key: process.env.CALOTYPE_API_KEY, client: "openai" }],
   billing: { model_details: { "seedream-4-5-251128": { pricing_mode: "per-request", model_price: "0.25" } } },
   // GET /healthz, for load balancers.
   healthz: true,
@@ -25,7 +25,8 @@ const gateway = createGateway({
 
 const app = express();
 app.use(toExpressHandler(gateway));
-const server = app.listen(Number(process.env.PORT || 8787), () => {
+const server = app.listen(Number(process.env.PORT || 8787), (error) => {
+  if (error) throw error; // for example: the port is in use
   const address = server.address();
   const port = typeof address === "object" ? address?.port : undefined;
   console.log(`calotype listens on http://localhost:${port}/v1`);

@@ -15,7 +15,12 @@ it("makes an image for the official client, in an app of CommonJS modules", asyn
   const client = new OpenAI({ baseURL: app.baseUrl, apiKey: app.apiKey, maxRetries: 0 });
 
   const { data, response } = await client.images
-    .generate({ model: "seedream-4-5-251128", prompt: "an oak tree" })
+    .generate({
+      model: "seedream-4-5-251128",
+      prompt: "an oak tree",
+      size: "1024x1024",
+      response_format: "url",
+    })
     .withResponse();
 
   expect((await fetch(data.data?.[0]?.url ?? "")).headers.get("content-type")).toMatch(/^image\//);

@@ -132,9 +132,8 @@ async function serveUntilStopped(app: App, results: readonly StepResult[]): Prom
     const target = { baseUrl: app.baseUrl, apiKey: KEYS.webShop };
     console.log(`\n# ${step.title}\n${formatCurl(step, target, image && relative(process.cwd(), image))}`);
   }
-  console.log(
-    `\nThe studio is at ${new URL("/studio", app.baseUrl).href}. Its Try accepts the API key below.`,
-  );
+  console.log("\nThis link opens the studio, whose Try accepts the API key below:");
+  app.showStudioLinks();
   console.log(`\nServing at ${app.baseUrl} with the API key ${KEYS.webShop}. Ctrl+C ends it.`);
   const keepAlive = setInterval(() => {}, 60_000);
   await Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);

@@ -23,6 +23,8 @@ export interface App {
   /** Returns the usage record of a request by the id that the client got. Waits for it for up to a second. */
   findRecord(requestId: string): Promise<SettledRecord>;
   readOperatorPage(): Promise<OperatorPage>;
+  /** Prints the last line with a link to the studio that the app has printed, and each later one. */
+  showStudioLinks(): void;
   /** Kills the process with SIGKILL: it can finish nothing. */
   kill(): Promise<void>;
   stop(): Promise<void>;
@@ -37,9 +39,14 @@ export async function startApp(environment: Record<string, string>, logFile: str
   await once(log, "open");
   const app = spawn(process.execPath, [APP], {
     env: { ...process.env, CALOTYPE_OPERATOR_KEY: OPERATOR_KEY, ...environment },
-    stdio: ["ignore", "pipe", log],
+    stdio: ["ignore", "pipe", "pipe"],
   });
-  log.close();
+  let studioLink = "";
+  let showLink = (line: string): void => void (studioLink = line);
+  // Links to the studio are for the terminal, and not for the log.
+  const errors = createInterface({ input: app.stderr });
+  errors.on("line", (line) => (line.startsWith("The studio: ") ? showLink(line) : log.write(`${line}\n`)));
+  errors.once("close", () => log.end());
   // If the user stops the demo during the tour, the app also gets the signal. The current call then fails, and the
   // demo ends.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => app.kill(signal));
@@ -55,10 +62,21 @@ export async function startApp(environment: Record<string, string>, logFile: str
     throw new Error(`The app ended: ${await readFile(logFile, "utf8")}`);
   });
   ended.catch(() => undefined);
-  return createApp(app, await Promise.race([baseUrl, ended]), records);
+  const running = createApp(app, await Promise.race([baseUrl, ended]), records);
+  return {
+    ...running,
+    showStudioLinks() {
+      showLink = (line) => console.log(line);
+      showLink(studioLink);
+    },
+  };
 }
 
-function createApp(app: ChildProcess, baseUrl: string, records: ReadonlyMap<string, SettledRecord>): App {
+function createApp(
+  app: ChildProcess,
+  baseUrl: string,
+  records: ReadonlyMap<string, SettledRecord>,
+): Omit<App, "showStudioLinks"> {
   return {
     baseUrl,
     async findRecord(requestId) {

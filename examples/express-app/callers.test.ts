@@ -13,7 +13,7 @@ import { Client } from "pg";
 import { afterAll, describe, expect, it, type TestContext, vi } from "vitest";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
-const COMMAND = join(HERE, "node_modules/@calotype/core/dist/command/calotype-key.js");
+const COMMAND = join(HERE, "node_modules/@calotype/core/dist/features/key-command/calotype-key.js");
 const PATIENCE = { timeout: 20_000, interval: 50 };
 
 const POSTGRES = process.env["CALOTYPE_TEST_POSTGRES"] ?? "postgres://postgres@127.0.0.1:5432/test";

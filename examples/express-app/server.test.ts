@@ -77,7 +77,8 @@ describe("the Express app", () => {
     }
     const [first] = emulator.requests;
     expect(first).toMatchObject({ headers: { authorization: `Bearer ${ARK_KEY}` } });
-    expect(app.errors()).toBe("");
+    // The link of the studio, and nothing else.
+    expect(app.errors()).toMatch(/^The studio: http:\/\/localhost:\d+\/studio\?token=\S+ .*\n$/);
   });
 
   it("serves only the family whose provider is set", async () => {

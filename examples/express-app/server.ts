@@ -127,11 +127,10 @@ const gateway = createGateway({
 
 const app = express();
 app.use(toExpressHandler(gateway));
-// A page for the operator, which responds to this machine only. Without a caller, Try asks for an API key.
-app.use(
-  "/studio",
-  toExpressHandler(createStudio(gateway, { caller: isEmulated ? { id: "studio" } : undefined })),
-);
+// A page for the operator, which responds to this machine only, if the link in the terminal was opened. Without a caller, Try asks for
+// an API key.
+const studio = createStudio(gateway, { caller: isEmulated ? { id: "studio" } : undefined });
+app.use("/studio", toExpressHandler(studio));
 
 // For the operator: the usage of each caller this month, its balance, and the state of the channels.
 if (env.CALOTYPE_OPERATOR_KEY) {
@@ -152,6 +151,7 @@ const server = app.listen(Number(env.PORT || 8787), (error) => {
   const address = server.address();
   const port = typeof address === "object" ? address?.port : undefined;
   console.log(`calotype listens on http://localhost:${port}/v1`);
+  studio.printLink(`http://localhost:${port}/studio`);
 });
 
 // On SIGTERM and Ctrl+C: requests in progress are finished and charged, then the process ends.

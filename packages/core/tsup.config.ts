@@ -19,7 +19,9 @@ export default defineConfig({
     stores: "src/stores.ts",
     testing: "src/testing.ts",
     "node-version": "src/node-version.ts",
-    "command/calotype-key": "src/command/calotype-key.ts",
+    "features/key-command/calotype-key": "src/features/key-command/calotype-key.ts",
+    "features/refusals/refusals": "src/features/refusals/refusals.ts",
+    "features/refusals/refusals-log-only": "src/features/refusals/refusals-log-only.ts",
     "images/temporary-file-node": "src/images/temporary-file-node.ts",
     "images/temporary-file-none": "src/images/temporary-file-none.ts",
     "upstream/transport-node": "src/upstream/transport-node.ts",
@@ -32,7 +34,15 @@ export default defineConfig({
   clean: true,
   noExternal: ["zod"], // its many files take as long to import as all of core
   // The names with # are chosen by the runtime, through `imports` of package.json.
-  external: [/^node:/, "#memory-history", "#node-version", "#openapi", "#temporary-file", "#transport"],
+  external: [
+    /^node:/,
+    "#memory-history",
+    "#node-version",
+    "#openapi",
+    "#refusals",
+    "#temporary-file",
+    "#transport",
+  ],
   removeNodeProtocol: false, // Deno and workerd know these modules by `node:…`
   dts: false, // tsc emits the declarations: tsup's own emitter fails under TypeScript 7
 });

@@ -25,8 +25,9 @@ export const gateway = createGateway({
     seedream.channel,
     qwenImage.channel,
   ],
+  // `client: "openai"` is for OpenAI's packages: any of their sizes, base64, their events in streams.
   // More callers: { id: "web-shop", hash: "…", budget: "20" }, with a key from `npx calotype-key`.
-  callers: [{ id: "default", key: process.env.CALOTYPE_API_KEY }],
+  callers: [{ id: "default", key: process.env.CALOTYPE_API_KEY, client: "openai" }],
   billing: {
     model_details: {
       ...seedream.prices,

@@ -10,6 +10,8 @@ const server = spawn("wrangler", ["dev", "--port", port, ...flags], {
   // On Windows, wrangler is a shell script.
   shell: process.platform === "win32",
 });
-console.log(`The studio: http://localhost:${port}/studio`);
+console.log(
+  `The studio, when the Worker is ready: http://localhost:${port}/studio. Its link for the browser is printed here.`,
+);
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => server.kill(signal));
 server.once("exit", (code) => process.exit(code ?? 0));

@@ -54,7 +54,7 @@ async function measurePage(name: string, browser: Browser, ledger: HistoryLedger
     callers: [{ id: "tester", key: "unused-caller-key" }],
     ledger,
   });
-  const server = createServer(toNodeHandler(createStudio(gateway)));
+  const server = createServer(toNodeHandler(createStudio(gateway, { authorize: () => "admin" })));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it listens on a socket of TCP
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -26,9 +26,10 @@ const BUN = join(ROOT, "packages/runtimes/node_modules/@oven/bun-linux-x64/bin/b
 beforeAll(() => mkdirSync(FOLDER, { recursive: true }));
 afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
 
-const BODY = JSON.stringify({ model: "seedream-4-5-251128", prompt: "An oak tree in autumn", size: "2K" });
+/** The body of the command of the pages. */
+const [, BODY = ""] = /-d '(.*)'$/m.exec(readText("docs/quick-start/README.md")) ?? [];
 /** A response with an image. */
-const IMAGE = { body: { data: [{ url: expect.any(String) }] } };
+const IMAGE = { body: { data: [{ url: expect.any(String), size: "1920x1920" }] } };
 const HEADERS = { authorization: "Bearer sk-local", "content-type": "application/json" };
 
 function environment(): Record<string, string> {

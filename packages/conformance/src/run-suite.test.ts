@@ -15,13 +15,6 @@ const CONFIG = `export default {
 const folder = mkdtempSync(join(tmpdir(), "calotype-run-suite-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const LIST_SECOND_ATTEMPTS = JSON.stringify(
-  join(ROOT, "packages/conformance/src/support/list-second-attempts.ts"),
-);
-const RETRYING_CONFIG = `import { listSecondAttempts } from ${LIST_SECOND_ATTEMPTS};
-export default { test: { globals: true, retry: 1, reporters: ["json", listSecondAttempts()],
-  outputFile: { json: ".reports/vitest.json" } } };`;
-
 /** The environment without the variables that vitest sets for its tests. */
 const ENVIRONMENT = {
   NODE_ENV: "test" as const,
@@ -32,10 +25,10 @@ const ENVIRONMENT = {
 const hide = (text: string): string => text.replaceAll(KEY, "<key>");
 
 /** Runs a suite of one file in a separate project. The key is removed from the returned output. */
-function runSuite(name: string, test: string, config = CONFIG) {
+function runSuite(name: string, test: string) {
   const project = join(folder, name);
   mkdirSync(project);
-  writeFileSync(join(project, "vitest.config.mjs"), config);
+  writeFileSync(join(project, "vitest.config.mjs"), CONFIG);
   writeFileSync(join(project, "one.test.mjs"), test);
   const { status, stdout, stderr } = spawnSync(process.execPath, [RUN_SUITE, "run"], {
     cwd: project,
@@ -62,22 +55,6 @@ describe("the runner of the suite", () => {
     expect(status).toBe(1);
     expect(stdout).toContain("1 failed");
     expect(stderr).not.toContain("came to light");
-  });
-
-  it("names the tests that passed on the second attempt, and fails if one fails twice", () => {
-    const test = `let attempts = 0;
-      it("is late once", () => expect(++attempts).toBe(2));
-      it("adds", () => expect(1 + 1).toBe(2));`;
-    const passing = runSuite("late", test, RETRYING_CONFIG);
-    expect(passing.status).toBe(0);
-    expect(passing.stdout).toContain(
-      "Passed on the second attempt only:\n  one.test.mjs: is late once: expected 1 to be 2",
-    );
-    expect(passing.stdout).not.toContain("adds");
-
-    const failing = runSuite("wrong", `it("adds", () => expect(1 + 1).toBe(3));`, RETRYING_CONFIG);
-    expect(failing.status).toBe(1);
-    expect(failing.stdout).not.toContain("second attempt");
   });
 
   it("fails if a passing test complains with a key, or is named after one", () => {

@@ -82,7 +82,7 @@ describe("a gateway that fails", () => {
     const response = await sendByFetch(gateway, jsonCall(SEEDREAM_BODY));
 
     expect(response.status).toBe(500);
-    expect(logLines).toHaveLength(1);
+    expect(logLines).toHaveLength(2);
     expect([textOf(response), ...logLines].join("\n")).not.toContain(CALLER_KEY);
     expect(textOf(response)).not.toContain("database");
   });

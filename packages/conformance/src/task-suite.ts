@@ -9,6 +9,7 @@ import { describeTakenTasks } from "./task-suite/describe-taken-tasks.js";
 import { describeTaskEnds } from "./task-suite/describe-task-ends.js";
 import { describeTaskLists } from "./task-suite/describe-task-lists.js";
 import { describeTaskMoney } from "./task-suite/describe-task-money.js";
+import { describeTaskShares } from "./task-suite/describe-task-shares.js";
 import { describeTaskStrings } from "./task-suite/describe-task-strings.js";
 import { describeTaskSweeps } from "./task-suite/describe-task-sweeps.js";
 import { describeWatching } from "./task-suite/describe-watching.js";
@@ -50,6 +51,7 @@ export function describeTasks(
     describeTaskEnds(open);
     describeTaskMoney(open);
     describeQueue(open, queueLength);
+    describeTaskShares(open);
     describeTakenTasks(open);
     if (canContinue) describeContinuedTasks(open);
     describeRepeats(open);

@@ -1,8 +1,9 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { createGateway } from "@calotype/core";
 import { transformSync } from "esbuild";
-import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { extractFromMarkdown } from "./support/extract-code.js";
 import { ROOT, readText } from "./support/workspace.js";
 
@@ -26,4 +27,36 @@ describe("docs/testing.md", async () => {
   writeFileSync(FILE, transformSync(code, { loader: "ts", target: "node22" }).code);
   Object.assign(globalThis, { testingPage: { beforeEach, expect, it } });
   await import(pathToFileURL(FILE).href);
+});
+
+it("the faults of docs/testing.md have the results that it states", async () => {
+  const block = extractFromMarkdown("docs/testing.md", readText("docs/testing.md")).find(({ code }) =>
+    code.includes("emulator.faults.add("),
+  );
+  const file = FILE.replace(".mjs", "-faults.mjs");
+  onTestFinished(() => rmSync(file, { force: true }));
+  const code = transformSync(block?.code ?? "", { loader: "ts", target: "node22" }).code;
+  writeFileSync(file, `${code}\nexport { emulator };`);
+  const { emulator } = await import(pathToFileURL(file).href);
+  const gateway = createGateway({
+    models: { "doubao-seedream-4-5-251128": { family: "seedream" } },
+    channels: [{ id: "ark", family: "seedream", apiKey: "any-key", timeouts: { firstByteSeconds: 0.5 } }],
+    callers: [{ id: "tester", key: "sk-test" }],
+    fetch: (input, init) => emulator.fetch(input, init),
+    logger: { warn() {}, error() {} },
+  });
+  const statuses: number[] = [];
+  for (let count = 0; count < 4; count++) {
+    const response = await gateway.fetch(
+      new Request("http://localhost/v1/images/generations", {
+        method: "POST",
+        headers: { authorization: "Bearer sk-test", "content-type": "application/json" },
+        body: JSON.stringify({ model: "doubao-seedream-4-5-251128", prompt: "an oak tree" }),
+      }),
+    );
+    await response.arrayBuffer();
+    statuses.push(response.status);
+  }
+
+  expect(statuses).toEqual([429, 504, 502, 200]);
 });

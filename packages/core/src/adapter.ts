@@ -21,4 +21,5 @@ export type {
 export { allowFreeing, freeChunk, isFreeable } from "./util/free-chunk.js";
 export { checkOptionNames } from "./util/option-names.js";
 export { type ReadableLike, toChunks } from "./util/readable-chunks.js";
+export { equalsInConstantTime } from "./util/sha256.js";
 export { checkMounted, createFetch, type MountedHandler, type WebHost } from "./web-host.js";

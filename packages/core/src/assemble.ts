@@ -1,3 +1,4 @@
+import { createRefusals } from "#refusals";
 import { openTemporaryFile } from "#temporary-file";
 import { createTransport } from "#transport";
 import { createByteBudget } from "./admission/byte-budget.js";
@@ -21,6 +22,7 @@ import { createRetryBudgets, DEFAULT_RETRY_BUDGET, type RetryBudgetPolicy } from
 import { type Configuration, type ConfigurationContext, configure, configureFirst } from "./configuration.js";
 import { type CallContinuer, createCallContinuer } from "./continue-calls.js";
 import { createEvents, createRequestId } from "./events.js";
+import type { RefusalRecorder } from "./features/refusals/refusals.js";
 import { createSpool, toSpoolBytes } from "./images/spool.js";
 import { createMaintenance, createTracker, type Maintenance, type Tracker } from "./lifecycle.js";
 import { consoleLogger, createSafeLogger, type Logger } from "./logger.js";
@@ -207,6 +209,7 @@ interface PermanentParts extends Omit<PipelineParts & ModelsParts, keyof Configu
   /** Both are `undefined` if the ledger keeps no callers. */
   readonly callerStore: CallerStore | undefined;
   readonly storedCallers: StoredCallers | undefined;
+  readonly refusals: RefusalRecorder;
 }
 
 /** The parts that are created before the others. */
@@ -230,8 +233,9 @@ function createPermanentParts(
   dependencies: Partial<Dependencies> & Pick<Dependencies, "now">,
   lasting: LastingParts,
 ): PermanentParts {
-  const { now } = dependencies;
+  const { now, repeat = repeatByTimer } = dependencies;
   const { ledger, logger, track, findEndpoints } = lasting;
+  const refusals = createRefusals({ ledger, logger, now, repeat });
   const budgetStore = findBudgetStore(ledger);
   const onLost = options.billing?.onLost ?? "release";
   const admission = options.admission ?? createMemoryAdmissionStore({ now });
@@ -262,6 +266,8 @@ function createPermanentParts(
   return {
     ...lasting,
     now,
+    refusals,
+    refused: refusals.add,
     admission,
     events: createEvents(options, logger),
     delivery: createDelivery({ ledger, send: options.onUsage, logger }),
@@ -294,7 +300,7 @@ function createPermanentParts(
       minBytesPerSecond: options.bodyLimits?.minBytesPerSecond ?? DEFAULT_BODY_LIMITS.minBytesPerSecond,
       slowAfterSeconds: options.bodyLimits?.slowAfterSeconds ?? DEFAULT_BODY_LIMITS.slowAfterSeconds,
     },
-    repeat: dependencies.repeat ?? repeatByTimer,
+    repeat,
     beforeSend: options.beforeSend,
     afterImage: options.afterImage,
     maxHeldImageBytes: dependencies.maxHeldImageBytes ?? MAX_HELD_IMAGE_BYTES,
@@ -335,12 +341,15 @@ function createTasks(
     concurrency = DEFAULT_TASKS.concurrency,
     expiresAfterSeconds = DEFAULT_TASKS.expiresAfterSeconds,
     keepSeconds = DEFAULT_TASKS.keepSeconds,
+    maxOpen = DEFAULT_TASKS.maxOpen,
+    maxOpenBytes = DEFAULT_TASKS.maxOpenBytes,
   } = tasks;
   return {
     store,
     concurrency,
     ttlMs: expiresAfterSeconds * 1000,
     keepMs: keepSeconds * 1000,
+    room: { tasks: maxOpen, bytes: maxOpenBytes },
     findBasePath: (request, endpoint) => findPathBefore(request, endpoint, basePath),
   };
 }

@@ -1,14 +1,21 @@
 import { describe, expect, it } from "vitest";
+import { GatewayError } from "./errors.js";
+import { gemini } from "./families/gemini/gemini.js";
 import { seedream } from "./families/index.js";
 import type { GatewayRequest } from "./http.js";
+import type { AfterImage } from "./results/after-image.js";
+import type { ResultStore } from "./results/store.js";
 import { FORM_TYPE, formBytes, inPieces, PNG } from "./testing/form-bytes.js";
+import { until } from "./testing/open-darkroom.js";
 import { createOpenStreams } from "./testing/open-streams.js";
+import { createScriptedSource } from "./testing/scripted-source.js";
 import {
   ARK_KEY,
   ARK_RESPONSE,
   CALLER_KEY,
   createPost,
   createTestGateway,
+  DASHSCOPE_RESPONSE,
   GENERATIONS,
   type Provider,
   type ReadResponse,
@@ -175,6 +182,207 @@ describe("the body of a request that gets a stream", () => {
     streams.finish();
     await response.text();
     await expect.poll(() => isHeld(test)).toBe(false);
+  });
+});
+
+/** A store that reads each image, and then keeps or refuses it. */
+function createStore({ fails = false, canRead = false }): ResultStore {
+  const images = new Map<string, Uint8Array>();
+  return {
+    link: ({ id }) => `https://store.test/${id}`,
+    async put({ id, body }) {
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of body) chunks.push(chunk);
+      images.set(id, Buffer.concat(chunks));
+      if (fails) throw new Error("The disk is full.");
+    },
+    ...(canRead && {
+      async open(id) {
+        const bytes = images.get(id) ?? new Uint8Array();
+        return { contentType: "image/png", byteLength: bytes.length, body: inPieces(bytes) };
+      },
+    }),
+  };
+}
+
+const IMAGE_EVENT = `data: ${JSON.stringify({
+  type: "image_generation.partial_succeeded",
+  image_index: 0,
+  b64_json: IMAGE,
+})}\n\n`;
+const LAST_EVENT = `data: ${JSON.stringify({ type: "image_generation.completed", usage: ARK_RESPONSE.usage })}\n\n`;
+const GEMINI_RESPONSE = {
+  candidates: [
+    { content: { parts: [{ inlineData: { mimeType: "image/png", data: IMAGE } }] }, finishReason: "STOP" },
+  ],
+};
+
+async function hasRoom({ post }: TestGateway, besides: number): Promise<boolean> {
+  const { status } = await post(`${" ".repeat(MAX_BYTES - besides)}{"model":"missing"}`);
+  return status === 404;
+}
+
+/** Whether about this number of bytes is counted. */
+async function holds(test: TestGateway, bytes: number): Promise<boolean> {
+  return (await hasRoom(test, bytes + 30_000)) && (bytes === 0 || !(await hasRoom(test, bytes - 30_000)));
+}
+
+interface StoredCase {
+  readonly fields: object;
+  /** Default: one that keeps each image. */
+  readonly store?: ResultStore | "none";
+  readonly afterImage?: AfterImage;
+  /** The response of the first upstream call up to the end of its image, and its rest. */
+  readonly image: string;
+  readonly rest?: string;
+  /** The image breaks off. */
+  readonly isCut?: boolean;
+  /** About the bytes that are held after half of the image, and after its end. */
+  readonly held?: readonly [half: number, end: number];
+}
+
+const STREAM = { model: "seedream-4-5-251128", stream: true, n: 2, response_format: "url" };
+const CALLS = { model: "single", n: 2, response_format: "url" };
+const BASE64_CALLS = { ...CALLS, response_format: "b64_json" };
+const refuse: AfterImage = () => {
+  throw new GatewayError("request_refused", "Not this one.");
+};
+const refuseAtOnce: ResultStore = { ...createStore({}), put: () => Promise.reject(new Error("full")) };
+const inStream = { fields: STREAM, image: IMAGE_EVENT, rest: LAST_EVENT };
+const inCall = { fields: CALLS, image: JSON.stringify(BASE64_RESPONSE) };
+const ofGemini = { fields: { ...CALLS, model: "gemini-single" }, image: JSON.stringify(GEMINI_RESPONSE) };
+const beforeItsRest = {
+  fields: { ...ofGemini.fields, n: 1 },
+  image: ofGemini.image.slice(0, -4),
+  rest: ofGemini.image.slice(-4),
+};
+
+describe("an image of a response that goes on", () => {
+  it.each<[string, StoredCase]>([
+    ["of a stream", inStream],
+    ["of a stream, which the store refuses", { ...inStream, store: createStore({ fails: true }) }],
+    ["of a stream, which the store refuses at once", { ...inStream, store: refuseAtOnce, held: [0, 0] }],
+    ["of a stream, which afterImage has seen", { ...inStream, afterImage: () => undefined }],
+    ["of a stream, which afterImage refuses", { ...inStream, afterImage: refuse }],
+    ["of one of several calls", inCall],
+    ["of one of several calls, which afterImage refuses", { ...inCall, afterImage: refuse }],
+    ["of one of several calls, which breaks off", { ...inCall, isCut: true }],
+    [
+      "of one of several calls, which is read again for base64",
+      { ...inCall, fields: BASE64_CALLS, store: createStore({ canRead: true }) },
+    ],
+    [
+      "of one of several calls without a store",
+      { ...inCall, fields: BASE64_CALLS, store: "none", held: [300_000, 400_000] },
+    ],
+    [
+      "of one of several calls without a store, which breaks off",
+      { ...inCall, fields: BASE64_CALLS, store: "none", isCut: true, held: [300_000, 0] },
+    ],
+    ["of Gemini, in case the store fails", { ...beforeItsRest, held: [225_000, 300_000] }],
+    ["of one of several calls of Gemini", ofGemini],
+    ["of one of several calls of Gemini, which breaks off", { ...ofGemini, isCut: true }],
+    [
+      "of one of several calls of Gemini, which the store refuses at once",
+      { ...ofGemini, store: refuseAtOnce, held: [300_000, 400_000] },
+    ],
+    [
+      "of one of several calls of Gemini, which the store refuses at once and which breaks off",
+      { ...ofGemini, store: refuseAtOnce, isCut: true, held: [300_000, 0] },
+    ],
+    [
+      "of one of several calls of Gemini without a store",
+      {
+        ...ofGemini,
+        fields: { ...ofGemini.fields, response_format: "b64_json" },
+        store: "none",
+        held: [300_000, 400_000],
+      },
+    ],
+  ])("is counted only as long as it is held: %s", async (_what, stored) => {
+    const { fields, image, rest = "", isCut = false, afterImage, store = createStore({}) } = stored;
+    const { held: [half, end] = [225_000, 0] } = stored;
+    const [first, second] = [createScriptedSource(), createScriptedSource()];
+    const sources = [first, second].values();
+    const type = image === IMAGE_EVENT ? "text/event-stream" : "application/json";
+    const test = createTestGateway(
+      () =>
+        new Response(ReadableStream.from(sources.next().value?.body ?? []), {
+          headers: { "content-type": type },
+        }),
+      {
+        families: [gemini],
+        models: {
+          "seedream-4-5-251128": { family: "seedream" },
+          single: { family: "seedream", capabilities: { imagesPerCall: 1 } },
+          "gemini-single": { family: "gemini" },
+        },
+        channels: ["seedream", "gemini"].map((family) => ({ id: family, family, apiKey: ARK_KEY })),
+        streamFormat: "openai",
+        maxBytesInFlight: MAX_BYTES,
+        ...(store !== "none" && { results: { store } }),
+        ...(afterImage && { afterImage }),
+      },
+      { maxHeldImageBytes: 0 },
+    );
+    const response = test.gateway
+      .fetch(createPost({ prompt: "a fox", ...fields }))
+      .then((started) => started.text());
+
+    first.send(image.slice(0, 300_000));
+    await expect.poll(() => holds(test, half)).toBe(true);
+    if (isCut) first.fail(new Error("reset"));
+    else first.send(image.slice(300_000));
+    if (rest === "") {
+      first.end();
+      await until(first.isEnded);
+    }
+    await expect.poll(() => holds(test, end)).toBe(true);
+    first.send(rest);
+    first.end();
+    second.send(image);
+    second.end();
+    expect(await response).not.toBe("");
+    expect(await hasRoom(test, 100)).toBe(true);
+    await test.gateway.close();
+  });
+});
+
+/** A provider that responds with a link, and sends a part of the image behind it. */
+function openLinked(respond: (call: number) => Response | Promise<Response>) {
+  const image = createScriptedSource();
+  let calls = 0;
+  const test = createTestGateway(
+    ({ url }) => (url.endsWith(".png") ? new Response(ReadableStream.from(image.body)) : respond(calls++)),
+    { maxBytesInFlight: MAX_BYTES },
+    { maxHeldImageBytes: 0 },
+  );
+  image.send(new Uint8Array(300_000));
+  return { ...test, image };
+}
+
+describe("an image behind a link that is too large to be held", () => {
+  it("is counted until what has arrived was sent", async () => {
+    const test = openLinked(() => Response.json(DASHSCOPE_RESPONSE));
+    const ask = { model: "image-2.0-pro", prompt: "a fox", response_format: "b64_json" };
+    const response = await test.gateway.fetch(createPost(ask));
+    expect(await holds(test, 300_000)).toBe(true);
+    const text = response.text();
+    await expect.poll(() => holds(test, 0)).toBe(true);
+    test.image.end();
+    expect(JSON.parse(await text)).toMatchObject({ data: [{ b64_json: "A".repeat(400_000) }] });
+  });
+
+  it("is not held while the other calls of the request run", async () => {
+    const second = Promise.withResolvers<Response>();
+    const test = openLinked((call) => (call === 0 ? Response.json(DASHSCOPE_RESPONSE) : second.promise));
+    const ask = { model: "image-max", prompt: "a fox", n: 2, response_format: "b64_json" };
+    const response = test.gateway.fetch(createPost(ask));
+    await expect.poll(test.image.isEnded).toBe(true);
+    expect(await holds(test, 0)).toBe(true);
+    second.resolve(Response.json(DASHSCOPE_RESPONSE));
+    await (await response).body?.cancel();
+    await test.gateway.close();
   });
 });
 

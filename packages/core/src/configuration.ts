@@ -12,7 +12,7 @@ import { DEFAULT_GROUP } from "./billing/model-details.js";
 import { createPriceList } from "./billing/pricing.js";
 import type { StoredCallerRules } from "./callers/callers.js";
 import type { StoredCallers } from "./callers/stored-callers.js";
-import { type Channel, type ChannelOptions, createChannel, secretsOf } from "./channels/channel.js";
+import { type Channel, createChannel, secretsOf } from "./channels/channel.js";
 import type { Logger } from "./logger.js";
 import { listModels, type ModelNameSources } from "./models/list-models.js";
 import {
@@ -162,8 +162,11 @@ function createFindCaller(
 }
 
 function toModelTables({ models, billing, channels, caseInsensitiveNames }: LoadedOptions): ModelTables {
-  const mapped = caseInsensitiveNames === true ? channels.flatMap((channel) => mappedNames(channel)) : [];
-  const otherNames = [...Object.keys(billing?.model_details ?? {}), ...mapped];
+  const mappings = caseInsensitiveNames === true ? channels.map(({ modelMapping = {} }) => modelMapping) : [];
+  const otherNames = [
+    ...Object.keys(billing?.model_details ?? {}),
+    ...mappings.flatMap((mapping) => Object.keys(mapping)),
+  ];
   return { models, otherNames, isCaseInsensitive: caseInsensitiveNames };
 }
 
@@ -179,8 +182,4 @@ function toNameSources({
 function once<T extends object>(compute: () => T): () => T {
   let value: T | undefined;
   return () => (value ??= compute());
-}
-
-function mappedNames({ modelMapping = {} }: ChannelOptions): readonly string[] {
-  return Object.keys(modelMapping);
 }

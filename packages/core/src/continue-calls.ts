@@ -1,14 +1,13 @@
-import type { Delivery } from "./billing/delivery.js";
-import { endFailed, type Holds, settleUnknown } from "./billing/hold.js";
+import type { Commit } from "./billing/commit.js";
 import type { KeptHold, Ledger } from "./billing/ledger.js";
 import { type PriceList, type PriceTerms, restorePrice } from "./billing/pricing.js";
 import type { BilledRequest } from "./billing/records.js";
-import { createReport, type ReportParts } from "./events.js";
-import type { GatewayResponseBody } from "./http.js";
+import { createReport, type ReportParts, type RequestReport } from "./events.js";
+import type { GatewayResponse } from "./http.js";
+import { NormalizedCall } from "./kernel/normalized-call.js";
+import { type CallClient, endFailed, endLost, NO_RESPONSE, type RunParts, run } from "./kernel/run.js";
 import { type Logger, RequestLogger } from "./logger.js";
 import type { ModelResolver, ResolvedModel } from "./models/resolve-model.js";
-import type { Call, CallParts } from "./responses/call.js";
-import { runCall } from "./run-call.js";
 import type { ImageRequest } from "./types.js";
 import { createTaskKeeper, type TaskKeeper } from "./upstream/kept-task.js";
 import { isJsonObject, type JsonObject } from "./util/json.js";
@@ -29,12 +28,10 @@ export interface CallContinuer {
 }
 
 /** What continuing a request needs of the gateway, with one set of options. */
-export interface ContinuedCallParts extends CallParts, ReportParts {
-  readonly holds: Holds;
+export interface ContinuedCallParts extends RunParts, ReportParts {
   /** `undefined` without `billing`. */
   readonly prices: PriceList | undefined;
   readonly resolveModel: ModelResolver;
-  readonly delivery: Delivery;
   readonly track: (work: Promise<unknown>) => void;
 }
 
@@ -104,46 +101,56 @@ async function continueCall(parts: ContinuedCallParts, { hold: held, upstream }:
   }
   const billed = toBilled(held, stored);
   const report = createReport(parts, billed, { kind: "continued", link: stored.link });
-  const hold = parts.holds.resume({ ...billed, observer: report.observer });
   logger.warn({}, "The process that sent this request has ended; its provider's task is continued.");
   let model: ResolvedModel;
   try {
     model = parts.resolveModel(billed.model, { id: caller }, operation);
   } catch (error) {
     const { status } = report.refused(error);
-    await settleUnknown(hold, { status, errorCode: "outcome_unknown" });
+    const { observer } = report;
+    await endLost(parts, { ...billed, observer }, { hold: "of another process", status });
     return;
   }
-  try {
-    const call: Call = {
-      id,
-      request: stored.request,
-      model,
-      hold,
-      logger,
-      keepAlive: parts.track,
-      keptBytes: 0,
-      bytes: UNCOUNTED,
-      loadReferences: () => Promise.reject(new TypeError("A request that is continued is not sent.")),
-      caller,
-      report,
-      linkBase: "",
-      taskKeeper: createTaskKeeper(async (tasks) => {
-        await parts.holds.keepUpstream?.(id, JSON.stringify({ ...stored, tasks }));
-      }, stored.tasks),
-    };
-    // The client is gone: its images are neither stored nor given to the operator.
-    const response = await runCall(
-      { ...parts, results: undefined, afterImage: undefined },
-      call,
-      NEVER_LEAVES,
-    );
-    await discard(response.body);
-  } catch (error) {
-    report.refused(error);
-    await endFailed(hold);
+  const call = new NormalizedCall({
+    billed,
+    caller: { id: caller },
+    callerLimits: {},
+    model,
+    request: stored.request,
+    logger,
+    keepAlive: parts.track,
+    linkBase: "",
+    taskKeeper: createTaskKeeper(async (tasks) => {
+      await parts.holds.keepUpstream?.(id, JSON.stringify({ ...stored, tasks }));
+    }, stored.tasks),
+    report,
+  });
+  // The client is gone: its images are neither stored nor given to the operator.
+  await run({ ...parts, results: undefined, afterImage: undefined }, call, new GoneClient(report));
+}
+
+/** The client of a call whose process has died. */
+class GoneClient implements CallClient {
+  readonly hold = "of another process";
+  readonly #report: RequestReport;
+
+  constructor(report: RequestReport) {
+    this.#report = report;
   }
-  parts.track(parts.delivery.run());
+
+  /** Reads the body to its end, where the call is charged. */
+  async receive({ body }: GatewayResponse): Promise<GatewayResponse> {
+    if (typeof body === "string" || body instanceof Uint8Array) return NO_RESPONSE;
+    const chunks = body[Symbol.asyncIterator]();
+    for (let end = false; !end; ) end = (await chunks.next()).done === true;
+    return NO_RESPONSE;
+  }
+
+  async fail(error: unknown, commit: Commit): Promise<GatewayResponse> {
+    this.#report.refused(error);
+    await endFailed(commit);
+    return NO_RESPONSE;
+  }
 }
 
 function toBilled(held: KeptHold["hold"], { receivedAt, bounds, price }: StoredCall): BilledRequest {
@@ -163,21 +170,8 @@ function toBilled(held: KeptHold["hold"], { receivedAt, bounds, price }: StoredC
   };
 }
 
-/** There is no client that can disconnect. */
-const NEVER_LEAVES = { signal: { aborted: false } };
-
-/** A continued request has no share of the bytes in flight: the results of tasks are links, and there are few requests. */
-const UNCOUNTED: Call["bytes"] = { addAnyway() {}, remove() {} };
-
-/** Reads a body to its end, where a call is settled. */
-async function discard(body: GatewayResponseBody): Promise<void> {
-  if (typeof body === "string" || body instanceof Uint8Array) return;
-  const chunks = body[Symbol.asyncIterator]();
-  for (let end = false; !end; ) end = (await chunks.next()).done === true;
-}
-
 /** A request that is about to be sent. */
-interface CallToKeep extends Pick<Call, "model" | "request"> {
+interface CallToKeep extends Pick<NormalizedCall, "model" | "request"> {
   readonly billed: BilledRequest;
   /** Links the continued call to this one, for telemetry. */
   readonly link: string | undefined;

@@ -6,8 +6,12 @@ import { cutOffWhenPolled, DONE, openDarkroom, openWaitingDarkroom, until } from
 import type { Provider, TestGateway } from "./testing/test-gateway.js";
 
 /** Sends a request, and cuts the gateway off when the provider has been polled. */
-async function cutOff(ledger: TaskLedger, fields: object = {}): Promise<TestGateway> {
-  const first = openWaitingDarkroom(ledger);
+async function cutOff(
+  ledger: TaskLedger,
+  fields: object = {},
+  options?: Partial<GatewayOptions>,
+): Promise<TestGateway> {
+  const first = openWaitingDarkroom(ledger, options);
   const response = first.post({ model: "film", prompt: "a secret prompt", ...fields });
   await cutOffWhenPolled(first);
   expect(await response).toMatchObject({ status: 502 });
@@ -53,6 +57,23 @@ it("of several images, each task is continued, and nothing is submitted", async 
     ["t1", "t2", "t3"].map((task) => `https://darkroom.test/v1/tasks/${task}`),
   );
   expect(next.records).toMatchObject([{ images: 3, charge: "0.3" }]);
+});
+
+const withKeys = (...apiKey: string[]): Partial<GatewayOptions> => ({
+  channels: [{ id: "one", family: "darkroom", apiKey }],
+});
+
+it.each([
+  ["that submitted it, at any place in the options", ["canary-two", "canary-one"], "canary-one"],
+  ["of the same channel, if the one that submitted it is gone", ["canary-two"], "canary-two"],
+])("a task is polled with the key %s", async (_which, keys, polledWith) => {
+  const ledger = createMemoryLedger();
+  const first = await cutOff(ledger, {}, withKeys("canary-one"));
+  const next = await settleNext(ledger, () => Response.json(DONE), withKeys(...keys));
+
+  expect(first.calls[0]?.headers.get("x-key")).toBe("canary-one");
+  expect(next.calls.map(({ headers }) => headers.get("x-key"))).toEqual([polledWith]);
+  expect(next.records).toMatchObject([{ images: 1, charge: "0.1" }]);
 });
 
 it("a request whose task made nothing costs nothing, although onLost charges", async () => {

@@ -10,6 +10,8 @@ export interface Cors {
   readPreflight(request: Pick<GatewayRequest, "method" | "headers">): string | undefined;
   /** Returns the response to a preflight request of an allowed origin. It needs no API key. */
   allowPreflight(request: Pick<GatewayRequest, "headers">, requestId: string): GatewayResponse;
+  /** False if the response to a request gets no headers: there is no option `cors`, and no page sent the request. */
+  concerns(request: Pick<GatewayRequest, "headers">): boolean;
   /** Adds the headers with which a web page may read the response. */
   addHeaders(request: Pick<GatewayRequest, "headers">, response: GatewayResponse): GatewayResponse;
 }
@@ -45,6 +47,7 @@ export function createCors(options: CorsOptions | undefined): Cors {
         "access-control-max-age": String(maxAgeSeconds),
       });
     },
+    concerns: ({ headers }) => options !== undefined || headers.get("origin") !== null,
     addHeaders(request, response) {
       const exposed = exposeHeaders(request, response);
       if (options === undefined) return exposed;

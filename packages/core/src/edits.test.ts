@@ -80,7 +80,7 @@ describe("an edit", () => {
       test,
       ["image", png()],
       ["image[]", new File([JPEG], "b")],
-      ["image[1]", "https://x/1.png"],
+      ["image[1]", "https://x.test/1.png"],
       ["image[0]", JPEG_URL.replace("image/jpeg", "image/JPEG")],
       ["model", MODEL],
       PROMPT,
@@ -88,7 +88,7 @@ describe("an edit", () => {
     expect(response.status).toBe(200);
     expect(response.body).toMatchObject({ model: MODEL, data: [{ url: "https://ark.test/1.png" }] });
     expect(test.calls.map(({ body }) => body)).toEqual([
-      { model: MODEL, prompt: "make it red", image: [JPEG_URL, "https://x/1.png", PNG_URL, JPEG_URL] },
+      { model: MODEL, prompt: "make it red", image: [JPEG_URL, "https://x.test/1.png", PNG_URL, JPEG_URL] },
     ]);
     expect(test.records).toMatchObject([{ operation: "edit", model: MODEL }]);
   });
@@ -479,7 +479,7 @@ describe("an edit is refused", () => {
   ])("with a body of type %s, and both types are named", async (type) => {
     const test = createTestGateway();
     const headers = { ...AUTHORIZATION, "content-type": type };
-    const body = JSON.stringify({ model: MODEL, prompt: "x", image: "https://x/1.png" });
+    const body = JSON.stringify({ model: MODEL, prompt: "x", image: "https://x.test/1.png" });
     const response = await readResponse(
       await test.gateway.fetch(new Request(EDITS, { method: "POST", headers, body })),
     );

@@ -23,7 +23,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     SettledRecord SizeMode StreamFormat TaskOptions Telemetry TimeoutOptions UnresolvedRecord Usage UsageRecord
     WebhookEndpoint WebhooksOptions`,
   "./adapter.ts": `
-    allowFreeing AttemptDetail AttemptObserver CallObserver ClientSignal CooldownChange checkMounted checkOptionNames createFetch freeChunk Gateway
+    allowFreeing AttemptDetail AttemptObserver CallObserver ClientSignal CooldownChange checkMounted checkOptionNames createFetch equalsInConstantTime freeChunk Gateway
     GatewayRequest GatewayResponse GatewayResponseBody HeaderReader HoldEndReport isFreeable MountedHandler
     ObservedResponse ReadableLike SkippedRoute StartedAttempt StartedCall Telemetry toChunks WebHost`,
   "./stores.ts": `
@@ -33,22 +33,22 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     addDecimals AdmissionDecision AdmissionRequest AdmissionStore AttemptRecord Balance ByteRange CallerAuditLine
     CallerAuditPage CallerChange CallerLedger CallerLookup CallerPage CallerStore CallerUpdate checkCallerUpdate checkHold
     checkOptionNames checkRecord checkStoredCallerId checkTask checkTaskEnd checkUpstream checkTaskImages checkWebhookAttempt compareAge ConcurrencyLimit consoleLogger Cooldown Counts CountsRequest createMemoryAdmissionStore
-    createMemoryLedger createTakenRecords Decimal EntryFailure formatDecimal GatewayError HoldRecord KeptHold
+    createMemoryLedger createTakenRecords Decimal EntryFailure formatDecimal GatewayError HoldRecord KeptHold MAX_REFUSAL_BATCH MAX_REFUSALS MAX_REFUSALS_OF_CALLER parseRefusal Refusal RefusalLedger RefusalStore
     HoldResult IdempotencyOutcome IdempotencyRequest ImageToStore isAtMost isName Ledger Logger LostPolicy
     MemoryAdmissionStore MemoryAdmissionStoreOptions MemoryLedgerOptions multiplyDecimal negateDecimal NewTask Operation Outbox parseHold
     parseRecord readDecimal RecordFilter ReleasedRecord reportFailures ResultStore SettledRecord StoredCaller StoredImage StoredKey StoredResponse StoreImage
     SweepOptions TakeKeptOptions TakenRecords TakenTask TakeOptions Task TaskChange TaskEnd TaskLedger TaskPage TaskRepeat TaskStatus
-    TaskStore TaskSubmission TaskSweep TaskSweepOptions toInstant toReleasedRecord TotalsKey toUnresolvedRecord
+    SettleResult TaskRoom fitsShare Holdings TaskStore TaskSubmission TaskSweep TaskSweepOptions toInstant toReleasedRecord TotalsKey toUnresolvedRecord
     addCounts assertWanted ClientSignal compareStrings CountsOf ReportOptions
     countRecord createCounts createUsageHistory DURATION_LIMITS findDuration GrowingCounts HistoryLedger HistoryStore PageCursor PageQuery
     readFacts SeriesKey SumQuery TimeSpan UsageCounts UsageFacts UsageHistory UsageOutcome
     UnresolvedRecord Usage UsageRecord UsageReports UsageTotal WebhookAttempt WebhookEndpointName WebhookFilter WebhookMessage WebhookStore WebhookTakeOptions WindowLimit WindowState`,
   "./billing/index.ts": `
     BudgetAlert BudgetPeriod BudgetReports BudgetStatus BudgetThreshold findPeriod PeriodBalance PeriodFilter PeriodicBudget
-    PeriodSpan PeriodUnit AttemptRecord Balance calculateCharge Charge ChargeDerivation ChargeInput ChargeLine
+    PeriodSpan PeriodUnit AlikeImages AttemptRecord Balance calculateCharge Charge ChargeDerivation ChargeInput ChargeLine
     createMemoryLedger DecimalInput estimateCharge EstimateInput exportRecords ImagePrice
     ItemizedDerivation LostPolicy MadeImage MemoryLedgerOptions ModelDetails Operation PerImageDetails
-    PerRequestDerivation PerRequestDetails PerTokenDerivation PerTokenDetails PriceTables PriceTier
+    PerRequestDerivation PerRequestDetails PerTokenDerivation PerTokenDetails PriceBasis PriceTables PriceTier
     RecordFilter ReleasedRecord ReportOptions RequestBounds RoundingLine SettledRecord TokenKind TotalsKey
     createRepricer RepricedSums RepricedUsage Repricer repriceRecords GatewayUsage HistoryLedger RecordPage RecordQuery SeriesKey SeriesQuery UsageHistory UsageLine UsageOutcome UsageSeries
     UsageSums UnresolvedRecord Usage UsageRecord UsageReports UsageTotal`,
@@ -69,7 +69,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     CallerSettings CallerWithKey ChangedField ChangeOptions ChannelControl ChannelError ChannelPause ChannelProbe ChannelProbeOptions
     ChannelState ChannelStatus EstimateQuery GatewayStatus GatewayUsage HealthCheckStatus HealthState KeyOptions
     KeyProbe KeyStatus LimitReports LimitsPatch LimitStatus ModelStatus PauseOptions ProbeEstimate ProbeModel
-    RequestEstimate ResumeOptions RotateOptions RunTasksOptions TaskBatch WebhookEndpointName WebhookFilter
+    OptionSource Refusal Refusals RequestEstimate ResumeOptions RotateOptions RunTasksOptions TaskBatch WebhookEndpointName WebhookFilter
     WebhookMessage Webhooks`,
   "./reference.ts": "createReference ReferenceOptions ReferencePage",
   "./testing.ts": `

@@ -1,9 +1,9 @@
 import { type Charge, toRequestBounds } from "./billing/charge.js";
 import { DEFAULT_GROUP } from "./billing/model-details.js";
 import type { GatewayRequest } from "./http.js";
+import { normalizeFields } from "./kernel/normalize-fields.js";
 import type { PipelineParts } from "./pipeline.js";
 import { toEditFields } from "./request/json-edit.js";
-import { normalizeRequest } from "./request/read-request.js";
 import type { Endpoint } from "./request/route.js";
 import type { Operation } from "./types.js";
 import type { JsonObject } from "./util/json.js";
@@ -43,15 +43,8 @@ export async function estimateRequest(
 ): Promise<RequestEstimate> {
   const caller = await parts.authenticate(request);
   const read = operation === "edit" ? toEditFields(fields) : fields;
-  const model = parts.resolveModel(read["model"], caller, operation);
-  const images = normalizeRequest(read, {
-    endpoint: ENDPOINTS[operation],
-    isForm: false,
-    model,
-    caller,
-    preferences: parts.preferences,
-    storesResults: parts.results !== undefined,
-  });
+  const asked = { endpoint: ENDPOINTS[operation], caller, fields: read, isForm: false };
+  const { model, request: images } = normalizeFields(parts, asked);
   const price = parts.prices?.find(model.name, caller.group ?? DEFAULT_GROUP);
   return {
     model: model.name,

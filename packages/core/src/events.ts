@@ -1,9 +1,10 @@
 import { GatewayError, isGatewayError, shownCodeOf } from "./errors.js";
-import type { GatewayResponse } from "./http.js";
+import type { GatewayRequest, GatewayResponse } from "./http.js";
 import type { Logger } from "./logger.js";
 import type { CallObservation, SafeCallObserver } from "./observation.js";
 import type { StartedCall } from "./telemetry.js";
 import type { AttemptRecord, Caller, ImageRequest, Operation } from "./types.js";
+import type { Writable } from "./util/writable.js";
 
 /** The operator's own check of a valid request, before it is sent. */
 export type BeforeSend = (request: ImageRequest, caller: Caller) => void | Promise<void>;
@@ -100,10 +101,27 @@ export function createArrival(
   return { id: createId(), receivedAt, time: new Date(receivedAt).toISOString(), operation };
 }
 
-/** What reports need of the gateway. */
-export interface ReportParts {
-  readonly events: Events;
+/** A request that got an error and has no usage record. */
+export interface FailedRequest {
+  /** The request's id. */
+  readonly id: string;
+  readonly error: GatewayError;
+  readonly request: Pick<GatewayRequest, "method" | "url">;
+  readonly caller?: string | undefined;
+  readonly model?: string | undefined;
+  /** Milliseconds since 1970. Absent for requests that make no images. */
+  readonly receivedAt?: number | undefined;
+}
+
+/** What is told of requests that get an error and have no usage record. */
+export interface RefusalParts {
   readonly logger: Logger;
+  readonly refused: (failed: FailedRequest) => void;
+}
+
+/** What reports need of the gateway. */
+export interface ReportParts extends RefusalParts {
+  readonly events: Events;
   readonly now: () => number;
   /** `undefined` without telemetry. */
   readonly observation?: CallObservation | undefined;
@@ -115,7 +133,7 @@ export class RequestReport {
   readonly observer: SafeCallObserver | undefined;
   readonly #parts: ReportParts;
   readonly #receivedAt: number;
-  #subject: EventSubject;
+  readonly #subject: Writable<EventSubject>;
   #attempts: readonly AttemptRecord[] | undefined;
   #errorCode: string | undefined;
 
@@ -131,13 +149,13 @@ export class RequestReport {
   }
 
   setCaller(caller: string): void {
-    this.#subject = { ...this.#subject, caller };
+    this.#subject.caller = caller;
     this.observer?.callerKnown(caller);
   }
 
   /** @param entry its key in `models` */
   setModel(model: string, entry: string): void {
-    this.#subject = { ...this.#subject, model };
+    this.#subject.model = model;
     this.observer?.modelKnown({ name: model, entry });
   }
 
@@ -149,11 +167,17 @@ export class RequestReport {
   /**
    * Reports why the request failed before its response began, and returns the error to respond with. Anything but a
    * {@link GatewayError} is a failure of the gateway, and is logged.
+   *
+   * @param request absent if the request has a usage record, or is a task
    */
-  refused(cause: unknown): GatewayError {
-    const error = toGatewayError(cause, this.#parts.logger, this.#subject.id);
+  refused(cause: unknown, request?: FailedRequest["request"]): GatewayError {
+    const { id, caller, model } = this.#subject;
+    const error = toGatewayError(cause, this.#parts.logger, id);
     this.#errorCode = shownCodeOf(error);
     this.failed(error);
+    if (request !== undefined) {
+      this.#parts.refused({ id, error, request, caller, model, receivedAt: this.#receivedAt });
+    }
     return error;
   }
 
@@ -202,6 +226,17 @@ export function createReport(
   return report;
 }
 
+/** Reports why a request that makes no images failed, and returns the error to respond with. */
+export function reportRefusal(
+  { logger, refused }: RefusalParts,
+  cause: unknown,
+  failed: Pick<FailedRequest, "id" | "request">,
+): GatewayError {
+  const error = toGatewayError(cause, logger, failed.id);
+  refused({ ...failed, error });
+  return error;
+}
+
 /** Returns the error to respond with. Anything but a {@link GatewayError} is a failure of the gateway, and is logged. */
 export function toGatewayError(cause: unknown, logger: Logger, requestId: string): GatewayError {
   if (isGatewayError(cause)) return cause;
@@ -211,5 +246,7 @@ export function toGatewayError(cause: unknown, logger: Logger, requestId: string
 
 /** Creates the id of a request: `req_` and 32 hexadecimal digits, with 122 random bits. */
 export function createRequestId(): string {
-  return `req_${crypto.randomUUID().replaceAll("-", "")}`;
+  const uuid = crypto.randomUUID();
+  const digits = uuid.slice(0, 8) + uuid.slice(9, 13) + uuid.slice(14, 18) + uuid.slice(19, 23);
+  return `req_${digits}${uuid.slice(24)}`;
 }

@@ -243,22 +243,24 @@ describe("ranges", () => {
     },
   );
 
-  it.each([
-    "bytes=2-1",
-    "bytes=0-1,3-4",
-    "bytes=0-1,",
-    "bytes=",
-    "bytes=-",
-    "bytes=a-b",
-    "bytes=0x1-2",
-    "bytes=1.5-2",
-    "bytes=--5",
-    "bytes 0-1",
-    "bytes",
-    "items=0-1",
-    `bytes=${"0-1,".repeat(2_000)}0-1`,
-    "",
-  ])("that the gateway does not serve get the whole image: %.20j", async (range) => {
+  it.each(
+    [
+      "bytes=2-1",
+      "bytes=0-1,3-4",
+      "bytes=0-1,",
+      "bytes=",
+      "bytes=-",
+      "bytes=a-b",
+      "bytes=0x1-2",
+      "bytes=1.5-2",
+      "bytes=--5",
+      "bytes 0-1",
+      "bytes",
+      "items=0-1",
+      `bytes=${"0-1,".repeat(2_000)}0-1`,
+      "",
+    ].map((range) => [range.slice(0, 20), range]),
+  )("that the gateway does not serve get the whole image: %j", async (_start, range = "") => {
     const response = await serve().get(linkTo(ID), { headers: { range } });
     expect(response.status).toBe(200);
     expect(response.headers.get("content-range")).toBeNull();

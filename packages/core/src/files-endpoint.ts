@@ -1,7 +1,6 @@
 import { GatewayError } from "./errors.js";
-import { toGatewayError } from "./events.js";
+import { type RefusalParts, reportRefusal } from "./events.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
-import type { Logger } from "./logger.js";
 import { checkMethod, type FilesRoute, readQuery } from "./request/route.js";
 import { renderError } from "./responses/envelope.js";
 import type { ReaderLimit } from "./responses/reader-limit.js";
@@ -14,11 +13,10 @@ import { StoredBody, stopReading } from "./results/stored-body.js";
 import { settlesWithin } from "./util/async.js";
 
 /** What the route of stored images needs of the gateway. */
-export interface FilesParts {
+export interface FilesParts extends RefusalParts {
   readonly served: ServedImages;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  readonly logger: Logger;
   readonly readerLimit: ReaderLimit;
 }
 
@@ -29,7 +27,7 @@ const IMAGE_ID = /^[\da-f]{32}$/;
 
 /**
  * Responds to `GET` and `HEAD` of `/v1/images/files/{id}`. The signature of the link is the permission: no API key is read.
- * Does not reject. Such a request counts in no limit and is not reported to the operator.
+ * Does not reject. Such a request counts in no limit, and `onRequest` and `onError` do not get it.
  *
  * @param id the request's id
  */
@@ -44,7 +42,7 @@ export async function respondWithFile(
     const file = new FileRequest(parts, { id, imageId: route.id, secondsLeft });
     return parts.readerLimit.watch(await file.respond(request));
   } catch (cause) {
-    const error = toGatewayError(cause, parts.logger, id);
+    const error = reportRefusal(parts, cause, { id, request });
     if (error.code === "gateway_unavailable") {
       const fields = { requestId: id, imageId: route.id, err: error.cause };
       parts.logger.error(fields, "The store of results failed.");

@@ -255,7 +255,8 @@ describe("errors", () => {
     } finally {
       write.mockRestore();
     }
-    expect(lines).toHaveLength(1);
+    // The other line says that the request was refused.
+    expect(lines).toHaveLength(2);
     expect(JSON.parse(lines[0] ?? "")).toMatchObject({
       level: "error",
       err: { name: "Error", message: "down", cause: { message: "no route" } },
@@ -280,7 +281,8 @@ describe("errors", () => {
     } finally {
       write.mockRestore();
     }
-    expect(lines).toHaveLength(1);
+    // The other line says that the request was refused.
+    expect(lines).toHaveLength(2);
     expect(JSON.parse(lines[0] ?? "")).toMatchObject({
       level: "error",
       err: { message: expect.any(String) },

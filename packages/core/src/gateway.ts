@@ -8,6 +8,8 @@ import { type Callers, createCallers } from "./callers/callers.js";
 import { type ChannelControl, createChannelControl } from "./channel-control.js";
 import { findChannelStates } from "./channels/status.js";
 import { type EstimateQuery, estimateRequest, type RequestEstimate } from "./estimate.js";
+import type { Refusals } from "./features/refusals/refusals.js";
+import { watchOptions } from "./features/watch-options/watch-options.js";
 import { createHealthChecks } from "./healthz-endpoint.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import { closedError, shutDown } from "./lifecycle.js";
@@ -75,6 +77,8 @@ export interface Gateway extends ChannelControl {
   readonly budgets: BudgetReports;
   /** How close callers are to their limits. Read-only. */
   readonly limits: LimitReports;
+  /** The requests that were refused, which have no usage record. Read-only. */
+  readonly refusals: Refusals;
   /** The messages about ended tasks, and how to send them again. */
   readonly webhooks: Webhooks;
   /** Creates, changes and revokes callers at run time, in addition to those of the options. */
@@ -87,6 +91,8 @@ export interface Gateway extends ChannelControl {
    * @throws GatewayOptionsError, or what a function threw; then nothing changes
    */
   reload(): Promise<void>;
+  /** True if options were given as functions, such as `jsonFile(…)` of `@calotype/node`: `reload` reads them again. */
+  readonly isReloadable: boolean;
   /**
    * Accepts no new request, waits until those in progress are settled, delivers the waiting records to `onUsage`, and
    * closes the connections to the providers. A ledger or an admission store that you created stays open.
@@ -156,9 +162,20 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
   const endWatch = permanent.observation?.watchChannels(() =>
     findChannelStates(reloadable.current?.channels ?? [], permanent),
   );
+  const end = async (deadlineMs: number): Promise<void> => {
+    try {
+      await shutDown({ ...permanent, ...assembly }, deadlineMs);
+    } finally {
+      endWatch?.();
+      await permanent.refusals.stop();
+    }
+  };
+
+  const watched = watchOptions(options, () => reloadable.reload(), permanent.logger);
 
   return {
     basePath: options.basePath ?? "",
+    isReloadable: watched.isReloadable,
     handle: (request) => handler.handle(request),
     notFound: (request) => handler.notFound(request),
     fetch: createFetch(handler),
@@ -181,6 +198,7 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
       loadModels: async () => (await reloadable.get()).models,
       isCaseInsensitive: options.caseInsensitiveNames ?? false,
     }),
+    refusals: { find: (id) => permanent.refusals.find(id) },
     webhooks: assembly.webhooks.api,
     callers: createCallers({
       store: permanent.callerStore,
@@ -192,8 +210,9 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
       // NaN, for example of a missing environment variable, must not cut off everything.
       if (!(deadlineSeconds >= 0)) return Promise.reject(new RangeError(DEADLINE));
       handler.close();
+      watched.stop();
       permanent.storedCallers?.close();
-      closing ??= shutDown({ ...permanent, ...assembly }, deadlineSeconds * 1000).finally(() => endWatch?.());
+      closing ??= end(deadlineSeconds * 1000);
       return closing;
     },
   };

@@ -60,6 +60,8 @@ export interface GatewayRequest {
    * gateway does not use it; a page such as that of `@calotype/studio` does.
    */
   clientAddress?(): string | undefined;
+  /** The HTTP version of the request, such as `1.1`. Absent: the host does not know it. It is used like the address. */
+  readonly httpVersion?: string | undefined;
   /**
    * True if the host encodes responses itself, and would encode one a second time that has the header `content-encoding`, as
    * Next.js and Workers do. A response then has no such header. Default `false`.

@@ -2,7 +2,7 @@ import { toPlainError } from "./redact.js";
 
 /** Receives warnings and errors for the operator. A pino logger has this shape. */
 export interface Logger {
-  /** Gets the history of calls. Only the option `logCalls` uses it. */
+  /** Gets refused requests, and the history of calls with the option `logCalls`. Without it, `warn` gets refused requests. */
   info?(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;

@@ -1,5 +1,8 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
+import { GatewayError } from "./errors.js";
+import type { Family } from "./families/family.js";
+import { seedream } from "./families/index.js";
 import type { GatewayOptions } from "./options/options.js";
 import {
   ARK_KEY,
@@ -109,6 +112,18 @@ async function* breakOff(): AsyncGenerator<Uint8Array> {
   throw Object.assign(new Error(QUOTE, { cause }), { request: QUOTE });
 }
 
+/** Its error has what the provider wrote. */
+const throwing: Family = {
+  ...seedream,
+  name: "throwing",
+  responseShape: undefined,
+  fromUpstream(body, request) {
+    const { errors, ...result } = seedream.fromUpstream(body, request);
+    for (const { message } of errors) throw new GatewayError("upstream_rejected", message);
+    return { ...result, errors };
+  },
+};
+
 const ARK_CHANNEL = { id: "ark", family: "seedream", apiKey: ARK_KEY };
 const QWEN_CHANNEL = { id: "bailian", family: "qwen-image", apiKey: DASHSCOPE_KEY };
 const HARMLESS = { "x-region": "tos-cn-beijing", "x-flag": "1", "user-agent": "images" };
@@ -177,6 +192,34 @@ describe("a masked response", () => {
     expect(body["data"]).toEqual([{ ...IMAGE, note: masked }]);
     expect(records).toMatchObject([{ images: 1, usage: ARK_RESPONSE.usage }]);
   });
+
+  it.each<[string, object, Family]>([
+    ["as JSON", {}, seedream],
+    ["as a stream", { stream: true }, seedream],
+    ["of a family that throws", {}, throwing],
+    ["of a family that throws, as a stream", { stream: true }, throwing],
+  ])(
+    "of several calls has no key in extra.errors, although the provider escapes it: %s",
+    async (_what, more, family) => {
+      let calls = 0;
+      const failed = `{"data":[{"error":{"code":"\\u0061rk-canary-7d793037","message":"\\u0061rk-canary-7d793037"}}]}`;
+      const { gateway, told } = startedWith(
+        () =>
+          calls++ === 0 ? json(ARK_RESPONSE) : chunked(failed, 7, { "content-type": "application/json" }),
+        {
+          families: [throwing],
+          models: { single: { family: family.name, capabilities: { imagesPerCall: 1 } } },
+          channels: [{ ...ARK_CHANNEL, family: family.name }],
+          streamFormat: "openai",
+        },
+      );
+      const response = await gateway.fetch(createPost({ model: "single", prompt: "a kite", n: 2, ...more }));
+      const text = await response.text();
+      await gateway.close();
+      expect(text).toContain('"message":"***"}]');
+      expect(secretsIn(text, told)).toEqual([]);
+    },
+  );
 
   it("does not mask the value of a header that is not secret", async () => {
     const { post } = startedWith(

@@ -1,9 +1,8 @@
 import type { Authenticator } from "./auth/authenticate.js";
 import { DEFAULT_GROUP } from "./billing/model-details.js";
 import type { PriceList } from "./billing/pricing.js";
-import { toGatewayError } from "./events.js";
+import { type RefusalParts, reportRefusal } from "./events.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
-import type { Logger } from "./logger.js";
 import { describeModel, type ModelEntry } from "./models/describe-model.js";
 import { type ModelResolver, notFoundError, type ResolvedModel } from "./models/resolve-model.js";
 import type { SecretMask } from "./redact.js";
@@ -28,7 +27,7 @@ export function describeModels(models: readonly ResolvedModel[]): readonly Liste
 }
 
 /** What the list of models needs of the gateway. */
-export interface ModelsParts {
+export interface ModelsParts extends RefusalParts {
   readonly authenticate: Authenticator;
   readonly resolveModel: ModelResolver;
   /** Returns all models with an exact name. Computed once for a set of options. */
@@ -38,13 +37,12 @@ export interface ModelsParts {
   readonly showPrices: boolean;
   /** The preferences of the gateway. */
   readonly preferences: Preferences;
-  readonly logger: Logger;
   readonly maskKeys: SecretMask;
 }
 
 /**
  * Responds to `GET /v1/models`, and to `GET /v1/models/{id}` if there is a name. Does not reject. Such a request counts in
- * no limit and is not reported to the operator.
+ * no limit, and `onRequest` and `onError` do not get it.
  *
  * @param id the request's id
  */
@@ -61,7 +59,7 @@ export async function respondWithModels(
     const headers = toResponseHeaders("application/json", { id, ignored: [] });
     return { status: 200, headers, body: JSON.stringify(body) };
   } catch (cause) {
-    return renderError(toGatewayError(cause, parts.logger, id), { id, mask: parts.maskKeys });
+    return renderError(reportRefusal(parts, cause, { id, request }), { id, mask: parts.maskKeys });
   }
 }
 

@@ -130,13 +130,13 @@ describe("a paused channel", () => {
   });
 
   it.each([
-    ["nope", {}, "channel_not_found"],
-    ["one", { seconds: 0 }, "invalid_request_error"],
-    ["one", { seconds: Number.NaN }, "invalid_request_error"],
-    ["one", { seconds: 31_536_001 }, "invalid_request_error"],
-    ["one", { note: "é".repeat(257) }, "invalid_request_error"],
-    ["one", { by: "é".repeat(257) }, "invalid_request_error"],
-  ])("%s with %o is refused with %s", async (id, options, code) => {
+    ["an unknown channel", "nope", {}, "channel_not_found"],
+    ["0 seconds", "one", { seconds: 0 }, "invalid_request_error"],
+    ["NaN seconds", "one", { seconds: Number.NaN }, "invalid_request_error"],
+    ["more than a year", "one", { seconds: 31_536_001 }, "invalid_request_error"],
+    ["a long note", "one", { note: "é".repeat(257) }, "invalid_request_error"],
+    ["a long name in by", "one", { by: "é".repeat(257) }, "invalid_request_error"],
+  ])("with %s is refused", async (_what, id, options, code) => {
     const { gateway } = openAt(SINGLE);
     await expect(gateway.pauseChannel(id, options)).rejects.toMatchObject({ code });
     expect(gateway.status().channels).toMatchObject([{ state: "ready" }]);
@@ -233,6 +233,21 @@ describe("a pause and the admission store", () => {
     }
   });
 
+  it("logs each outage of the store once", async () => {
+    const memory = createMemoryAdmissionStore();
+    let isAway = false;
+    const admission: AdmissionStore = {
+      ...memory,
+      admit: (request) => (isAway ? Promise.reject(new Error("away")) : memory.admit(request)),
+    };
+    const { gateway, logs } = createTestGateway(undefined, { ...SINGLE, admission });
+    for (const state of [true, true, false, true]) {
+      isAway = state;
+      await gateway.checkStatus();
+    }
+    expect(logs.filter(({ message }) => message.includes("pauses of channels"))).toHaveLength(2);
+  });
+
   it("is not reported as ended while the store is away and replies from memory", async () => {
     const admission: AdmissionStore = {
       ...createMemoryAdmissionStore(),
@@ -256,20 +271,22 @@ describe("a pause and the admission store", () => {
 
   it("is not undone by a reply of the store that is older than it", async () => {
     const memory = createMemoryAdmissionStore();
+    const asked = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<void>();
     const admission: AdmissionStore = {
       ...memory,
       async admit(request) {
         const decision = await memory.admit(request);
-        if (request.caller === "me") await gate.promise;
+        if (request.caller !== "me") return decision;
+        asked.resolve();
+        await gate.promise;
         return decision;
       },
     };
     const { gateway, post } = createTestGateway(undefined, { ...SINGLE, admission });
     const response = post(BODY);
-    await vi.waitFor(async () => {
-      await gateway.pauseChannel("one");
-    });
+    await asked.promise;
+    await gateway.pauseChannel("one");
     gate.resolve();
     await response;
     expect(gateway.status().channels).toMatchObject([{ state: "paused" }]);

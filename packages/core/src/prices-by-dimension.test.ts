@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ItemizedDerivation } from "./billing/charge.js";
 import type { ModelDetails } from "./billing/model-details.js";
 import type { SettledRecord } from "./billing/records.js";
+import { openai } from "./families/openai/openai.js";
 import { cutEvery } from "./testing/cut-bytes.js";
 import { imageBase64 } from "./testing/large-responses.js";
 import {
@@ -296,5 +297,37 @@ describe("a request is held at what it can cost", () => {
     ["every upstream call", { model: "image-max", size: "1328*1328", n: 3, image: REFERENCE }, "30.003"],
   ])("%s", async (_what, fields, held) => {
     expect(await findHold(fields)).toBe(held);
+  });
+});
+
+describe("prices by quality", () => {
+  const details: ModelDetails = {
+    pricing_mode: "per-request",
+    image_prices: [
+      { quality: "low", price: "8" },
+      { quality: "high", price: "1" },
+    ],
+  };
+
+  it.each<[string, object, object, string | false, string]>([
+    ["only if somebody stated it", {}, {}, false, "8"],
+    ["that is not auto", { quality: "auto" }, {}, false, "8"],
+    ["that the request had", { quality: "high" }, {}, "high", "1"],
+    ["that the response had", {}, { quality: "high" }, "high", "1"],
+  ])("a record states a quality %s", async (_which, asked, made, quality, charge) => {
+    const test = createTestGateway(
+      () => Response.json({ created: 1, data: [{ b64_json: imageBase64() }], ...made }),
+      {
+        families: [openai],
+        models: { "gpt-image-2": { family: "openai" } },
+        channels: [{ id: "openai", family: "openai", apiKey: "openai-canary-1" }],
+        billing: { model_details: { "*": details } },
+      },
+    );
+    await test.post({ model: "gpt-image-2", prompt: "a fox", ...asked });
+    const record = onlyRecord(test);
+    expect(record.charge).toBe(charge);
+    const { lines } = record.derivation as ItemizedDerivation;
+    expect(lines.map((line) => "quality" in line && line.quality)).toEqual([quality]);
   });
 });

@@ -1,7 +1,7 @@
 import type { GatewayAssembly, GatewayParts } from "./assemble.js";
 import { createCors } from "./cors.js";
 import { GatewayError } from "./errors.js";
-import { createArrival, RequestReport } from "./events.js";
+import { type Arrival, createArrival, RequestReport, reportRefusal } from "./events.js";
 import { type FilesParts, respondWithFile } from "./files-endpoint.js";
 import { type HealthChecks, respondWithHealth } from "./healthz-endpoint.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
@@ -45,6 +45,8 @@ export interface RequestHandler {
   close(): void;
 }
 
+type NamedRequest = Parameters<RequestHandler["notFound"]>[0];
+
 /** Connects the paths of a gateway with what responds to them: the pipeline, and the endpoints that make no images. */
 export function createRequestHandler({
   assembly,
@@ -69,15 +71,23 @@ export function createRequestHandler({
   const healthz = { checks, channels: () => reloadable.current?.channels, states: permanent };
   const cors = createCors(options.cors);
 
-  const notFound: RequestHandler["notFound"] = (request) => {
-    const context = { id: permanent.createId(), mask: currentMask(assembly) };
-    const error = notFoundError(request, { basePath, hasTasks: tasks !== undefined });
-    return cors.addHeaders(request, renderError(error, context));
-  };
+  const render = (error: GatewayError, id = permanent.createId()): GatewayResponse =>
+    renderError(error, { id, mask: currentMask(assembly) });
+  const toNotFound = (request: NamedRequest): GatewayError =>
+    notFoundError(request, { basePath, hasTasks: tasks !== undefined });
+  const notFound: RequestHandler["notFound"] = (request) =>
+    cors.addHeaders(request, render(toNotFound(request)));
+
+  /** Refuses a request for a path of the gateway that makes no images. */
+  const refuseEarly = (
+    error: GatewayError,
+    request: GatewayRequest,
+    id = permanent.createId(),
+  ): GatewayResponse => render(reportRefusal(permanent, error, { id, request }), id);
 
   const respond = (endpoint: Endpoint, request: GatewayRequest): Promise<GatewayResponse> => {
     if (isClosing()) {
-      return Promise.resolve(refuse(assembly, closedError(), endpoint));
+      return Promise.resolve(refuse(assembly, closedError(), { endpoint, request }));
     }
     maintenance.start();
     const { current } = reloadable;
@@ -91,21 +101,21 @@ export function createRequestHandler({
 
   /** Responds to a request that makes no images, with the current options. */
   const show = async (
-    render: (parts: GatewayParts, id: string) => Promise<GatewayResponse>,
+    request: GatewayRequest,
+    respondWith: (parts: GatewayParts, id: string) => Promise<GatewayResponse>,
   ): Promise<GatewayResponse> => {
+    if (isClosing()) return refuseEarly(closedError(), request);
     const id = permanent.createId();
-    const context = { id, mask: currentMask(assembly) };
-    if (isClosing()) return renderError(closedError(), context);
     const { current } = reloadable;
     const parts = current ?? (await loadParts(assembly, id));
-    return parts === undefined ? renderError(unreadError(), context) : render(parts, id);
+    return parts === undefined ? refuseEarly(unreadError(), request, id) : respondWith(parts, id);
   };
 
   const showTasks = (route: TasksRoute, request: GatewayRequest): Promise<GatewayResponse> => {
     // The matcher finds tasks only if the ledger keeps them.
-    if (tasks === undefined) return Promise.resolve(notFound(request));
+    if (tasks === undefined) return Promise.resolve(refuseEarly(toNotFound(request), request));
     if (!isClosing()) maintenance.start();
-    const response = show(({ authenticate, maskKeys }, id) =>
+    const response = show(request, ({ authenticate, maskKeys }, id) =>
       respondWithTasks(tasks, route, { request, id, authenticate, maskKeys }),
     );
     tracker.track(response);
@@ -113,8 +123,8 @@ export function createRequestHandler({
   };
 
   const showPage = async (route: PageRoute, request: GatewayRequest): Promise<GatewayResponse> => {
+    if (isClosing()) return refuseEarly(closedError(), request);
     const id = permanent.createId();
-    if (isClosing()) return renderError(closedError(), { id, mask: currentMask(assembly) });
     const { logger } = permanent;
     if (route.operation === "reference" && options.reference !== undefined) {
       const parts = { page: options.reference, logger };
@@ -132,16 +142,15 @@ export function createRequestHandler({
   ): Promise<GatewayResponse> => {
     if (route.operation === "tasks") return showTasks(route, request);
     if (route.operation !== "models") return respond(route, request);
-    return show((parts, id) => respondWithModels(parts, route.name, { request, id }));
+    return show(request, (parts, id) => respondWithModels(parts, route.name, { request, id }));
   };
 
   const showFile = async (route: FilesRoute, request: GatewayRequest): Promise<GatewayResponse> => {
     // The matcher finds files only if the gateway serves them.
-    if (files === undefined) return notFound(request);
-    const id = permanent.createId();
-    if (isClosing()) return renderError(closedError(), { id, mask: currentMask(assembly) });
+    if (files === undefined) return refuseEarly(toNotFound(request), request);
+    if (isClosing()) return refuseEarly(closedError(), request);
     maintenance.start();
-    return respondWithFile(files, route, { request, id });
+    return respondWithFile(files, route, { request, id: permanent.createId() });
   };
 
   const handle: RequestHandler["handle"] = (request) => {
@@ -150,10 +159,14 @@ export function createRequestHandler({
     const route = matchRoute({ method: announced ?? request.method, url, mountPath });
     if (route === undefined) return null;
     if (announced !== undefined) return Promise.resolve(cors.allowPreflight(request, permanent.createId()));
-    if (route === "unserved") return Promise.resolve(notFound(request));
+    if (route === "unserved") {
+      return Promise.resolve(cors.addHeaders(request, refuseEarly(toNotFound(request), request)));
+    }
     if (route.operation === "files") return showFile(route, request);
     const responds = "file" in route ? showPage(route, request) : respondTo(route, request);
-    return responds.then((responded) => cors.addHeaders(request, responded));
+    return cors.concerns(request)
+      ? responds.then((responded) => cors.addHeaders(request, responded))
+      : responds;
   };
 
   return { handle, notFound, close: () => tasks?.watch.close() };
@@ -168,7 +181,7 @@ async function runWhenLoaded(
   const arrival = createArrival(assembly.permanent, endpoint.operation);
   const parts = await loadParts(assembly, arrival.id);
   return parts === undefined
-    ? refuse(assembly, unreadError(), endpoint, arrival)
+    ? refuse(assembly, unreadError(), { endpoint, request, arrival })
     : runPipeline(parts, endpoint, request);
 }
 
@@ -186,34 +199,23 @@ async function loadParts(
 }
 
 /** What the route of stored images needs. `undefined` if the gateway does not serve images. */
-function toFilesParts({
-  results,
-  now,
-  logger,
-  readerLimit,
-}: GatewayAssembly["permanent"]): FilesParts | undefined {
-  return results?.served && { served: results.served, now, logger, readerLimit };
+function toFilesParts(permanent: GatewayAssembly["permanent"]): FilesParts | undefined {
+  const served = permanent.results?.served;
+  return served && { ...permanent, served };
 }
 
 /** What the routes of tasks need. `undefined` if the ledger keeps no tasks. */
-function toTasksParts({
-  tasks,
-  results,
-  repeat,
-  track,
-  logger,
-  readerLimit,
-}: GatewayAssembly["permanent"]): TasksParts | undefined {
+function toTasksParts(permanent: GatewayAssembly["permanent"]): TasksParts | undefined {
+  const { tasks, results, track, logger } = permanent;
   if (tasks === undefined) return undefined;
   const { store } = tasks;
   const objects = results?.objects;
   return {
+    ...permanent,
     store,
-    watch: createTaskWatch({ store, repeat, logger }),
+    watch: createTaskWatch({ ...permanent, store }),
     openResult: (result) => openResult(result, objects),
     removeInput: (input) => track(removeBodies([input], { objects, logger })),
-    logger,
-    readerLimit,
   };
 }
 
@@ -221,12 +223,15 @@ function toTasksParts({
 function refuse(
   assembly: GatewayAssembly,
   error: GatewayError,
-  endpoint: Endpoint,
-  arrival = createArrival(assembly.permanent, endpoint.operation),
+  {
+    endpoint,
+    request,
+    arrival = createArrival(assembly.permanent, endpoint.operation),
+  }: { readonly endpoint: Endpoint; readonly request: GatewayRequest; readonly arrival?: Arrival },
 ): GatewayResponse {
   const report = new RequestReport(assembly.permanent, arrival);
   const context = { id: arrival.id, mask: currentMask(assembly), endpoint };
-  const response = renderError(report.refused(error), context);
+  const response = renderError(report.refused(error, request), context);
   report.responded(response);
   return response;
 }

@@ -92,6 +92,7 @@ function start(respond: Respond, store: ResultStore, maxHeldImageBytes = 0): Tes
       models: { [SINGLE]: { family: "seedream" } },
       billing: { model_details: { "*": { pricing_mode: "per-request", model_price: "0.1" } } },
       results: { store, timeoutSeconds: 0.2 },
+      streamFormat: "openai",
     },
     { maxHeldImageBytes },
   );
@@ -203,13 +204,16 @@ describe("one of several calls", () => {
     expect(response.body["extra"]).toMatchObject({ errors: [{ index: 1, code }] });
   });
 
-  it("keeps nothing of an image that breaks off, and charges the others only", async () => {
+  it.each([
+    ["JSON", {}],
+    ["a stream", { stream: true }],
+  ])("keeps nothing of an image that breaks off, and charges the others only: %s", async (_what, fields) => {
     const store = createStore();
     const { post, records } = start((call) => {
       const text = toText(createPng(call));
       return call === 0 ? inChunks(text.slice(0, 70_000), new Error("reset")) : inChunks(text);
     }, store);
-    await post(request(2, "url"));
+    await post({ ...request(2, "url"), ...fields });
     expect(store.broken).toHaveLength(1);
     expect([...store.images.values()].map((image) => image[8])).toEqual([1]);
     expect(records).toMatchObject([{ images: 1, charge: "0.1" }]);

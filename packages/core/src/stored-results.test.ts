@@ -309,7 +309,10 @@ describe("a results store", () => {
     await vi.waitFor(() => expect(records).toMatchObject([{ images: 2 }]));
   });
 
-  it("keeps nothing of an image that breaks off", async () => {
+  it.each([
+    ["JSON", {}, "application/json"],
+    ["a stream", { stream: true }, "text/event-stream"],
+  ])("keeps nothing of an image that breaks off, and learns it at once: %s", async (_what, fields, type) => {
     const failed: unknown[] = [];
     const store = createStore(async ({ body }) => {
       try {
@@ -319,21 +322,24 @@ describe("a results store", () => {
         throw error;
       }
     });
-    const text = JSON.stringify({ data: [{ b64_json: Buffer.from(LARGE).toString("base64") }] });
+    const image = { b64_json: Buffer.from(LARGE).toString("base64") };
+    const event = { type: "image_generation.partial_succeeded", image_index: 0, ...image };
+    const text =
+      "stream" in fields ? `data: ${JSON.stringify(event)}\n\n` : JSON.stringify({ data: [image] });
     const broken = async function* (): AsyncGenerator<Uint8Array> {
       yield* cutEvery(encoder.encode(text.slice(0, 150_000)), 10_000);
       await pause(1);
       throw new Error("reset");
     };
     const { gateway } = open(
-      () => new Response(ReadableStream.from(broken()), { headers: { "content-type": "application/json" } }),
+      () => new Response(ReadableStream.from(broken()), { headers: { "content-type": type } }),
       store,
     );
     const response = await gateway.fetch(
-      createPost({ model: SEEDREAM, prompt: "a fox", response_format: "b64_json" }),
+      createPost({ model: SEEDREAM, prompt: "a fox", response_format: "b64_json", ...fields }),
     );
     await expect(response.text()).rejects.toThrow(Error);
-    await vi.waitFor(() => expect(failed).toHaveLength(1));
+    await vi.waitFor(() => expect(failed).toMatchObject([{ cause: { cause: { message: "reset" } } }]));
   });
 });
 

@@ -21,7 +21,6 @@ export {
   createAlertListeners,
   findAlerts,
   MAX_ALERT_AGE_MS,
-  readListLimit,
   type StoredAlert,
   toPeriodBalance,
   toStoredName,
@@ -54,12 +53,14 @@ export type {
   PeriodFilter,
   RecordFilter,
   ReportOptions,
+  SettleResult,
   SweepOptions,
   TakeKeptOptions,
   TotalsKey,
   UsageReports,
   UsageTotal,
 } from "./billing/ledger.js";
+export { readListLimit } from "./billing/list-limit.js";
 export { createMemoryLedger, type MemoryLedgerOptions } from "./billing/memory-ledger.js";
 export {
   type BudgetPeriod,
@@ -108,6 +109,7 @@ export type {
   TaskLedger,
   TaskPage,
   TaskRepeat,
+  TaskRoom,
   TaskStatus,
   TaskStore,
   TaskSubmission,
@@ -145,6 +147,15 @@ export type {
 } from "./billing/usage-history.js";
 export { createUsageHistory } from "./billing/usage-series.js";
 export { GatewayError } from "./errors.js";
+export type { Refusal } from "./features/refusals/refusal.js";
+export {
+  MAX_REFUSAL_BATCH,
+  MAX_REFUSALS,
+  MAX_REFUSALS_OF_CALLER,
+  parseRefusal,
+  type RefusalLedger,
+  type RefusalStore,
+} from "./features/refusals/refusal-store.js";
 export type { ClientSignal } from "./http.js";
 export { consoleLogger, type Logger } from "./logger.js";
 export type { ByteRange, ImageToStore, ResultStore, StoredImage, StoreImage } from "./results/store.js";
@@ -158,6 +169,7 @@ export {
   negateDecimal,
   readDecimal,
 } from "./util/decimal.js";
+export { fitsShare, type Holdings } from "./util/fair-share.js";
 export { toInstant } from "./util/instant.js";
 export { isName } from "./util/name.js";
 export { checkOptionNames } from "./util/option-names.js";

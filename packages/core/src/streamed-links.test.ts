@@ -207,6 +207,56 @@ describe.each([
     await test.gateway.close();
   });
 
+  it("aborts a download that hangs if the client leaves", async () => {
+    let isAborted = false;
+    const content = (model === QWEN ? [0, 1] : [0]).map((at) => ({ image: linkOf(at) }));
+    const linked = { output: { choices: [{ message: { role: "assistant", content } }] }, usage: {} };
+    const test = open(() => new Response(), {
+      async fetch(url, { signal }) {
+        if (!url.endsWith(".png")) return Response.json(linked);
+        const hanging = new ReadableStream<Uint8Array>({
+          start(controller) {
+            controller.enqueue(LARGE);
+            signal?.addEventListener("abort", () => {
+              isAborted = true;
+              controller.error(signal.reason);
+            });
+          },
+        });
+        return new Response(hanging);
+      },
+    });
+    const response = await test.gateway.fetch(createPost(ask(model, 2)));
+    const reader = response.body?.getReader();
+    if (reader === undefined) throw new TypeError("There is no body.");
+    await readUntil(reader, 250_000);
+    // A download that did not fit may have been given up before.
+    isAborted = false;
+    const pending = reader.read();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await reader.cancel();
+    await vi.waitFor(() => expect(isAborted).toBe(true));
+    await pending;
+    await test.gateway.close();
+  });
+
+  it("tells the store at once that the download of a large image broke off", async () => {
+    const failed: unknown[] = [];
+    const store = async ({ body }: ImageToStore): Promise<string> => {
+      try {
+        for await (const chunk of body) expect(chunk.length).toBeGreaterThan(0);
+      } catch (error) {
+        failed.push(error);
+      }
+      throw new Error("The image is not complete.");
+    };
+    const test = open(provide([breakOff]), { results: { store } });
+    await expect((await test.gateway.fetch(createPost(ask(model, 1)))).text()).rejects.toThrow(Error);
+    const cause = { message: "The download of the image broke off." };
+    await vi.waitFor(() => expect(failed).toMatchObject([{ cause }]));
+    await test.gateway.close();
+  });
+
   it("is stored although the client leaves", async () => {
     const stored: number[] = [];
     const store = async ({ id, body }: ImageToStore): Promise<string> => {

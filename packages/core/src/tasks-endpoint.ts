@@ -1,9 +1,8 @@
 import type { Authenticator } from "./auth/authenticate.js";
 import type { Task, TaskStore } from "./billing/task-store.js";
 import { GatewayError, invalidRequest } from "./errors.js";
-import { toGatewayError } from "./events.js";
+import { type RefusalParts, reportRefusal } from "./events.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
-import type { Logger } from "./logger.js";
 import type { SecretMask } from "./redact.js";
 import { readPrefer } from "./request/prefer.js";
 import { checkMethod, readQuery, type TasksRoute } from "./request/route.js";
@@ -18,14 +17,13 @@ import type { Caller } from "./types.js";
 import { finishWithin } from "./util/async.js";
 
 /** What the routes of tasks need of the gateway. */
-export interface TasksParts {
+export interface TasksParts extends RefusalParts {
   readonly store: TaskStore;
   readonly watch: TaskWatch;
   /** Opens the result of a completed task, as the task store keeps it. `undefined`: it has expired where it was stored. */
   readonly openResult: (result: string) => Promise<TaskResult | undefined>;
   /** Deletes what the input of a cancelled task refers to. */
   readonly removeInput: (input: string) => void;
-  readonly logger: Logger;
   readonly readerLimit: ReaderLimit;
 }
 
@@ -42,8 +40,8 @@ export interface TasksRequest {
 const STORE_MS = 10_000;
 
 /**
- * Responds to requests that read and cancel tasks. Does not reject. Such a request counts in no limit on requests and is not
- * reported to the operator. A caller sees only its own tasks.
+ * Responds to requests that read and cancel tasks. Does not reject. Such a request counts in no limit on requests, and `onRequest`
+ * and `onError` do not get it. A caller sees only its own tasks.
  */
 export async function respondWithTasks(
   parts: TasksParts,
@@ -57,15 +55,15 @@ export async function respondWithTasks(
     const caller = await authenticate(request);
     return parts.readerLimit.watch(await respond(parts, route, { ...received, caller }));
   } catch (cause) {
-    return renderError(toReportedError(cause, parts.logger, id), { id, mask });
+    return renderError(toReportedError(parts, cause, received), { id, mask });
   }
 }
 
 /** Failures of the stores are logged here, because the error for the client does not say what happened. */
-function toReportedError(cause: unknown, logger: Logger, id: string): GatewayError {
-  const error = toGatewayError(cause, logger, id);
+function toReportedError(parts: TasksParts, cause: unknown, { id, request }: TasksRequest): GatewayError {
+  const error = reportRefusal(parts, cause, { id, request });
   if (error.code === "gateway_unavailable") {
-    logger.error({ requestId: id, err: error.cause }, "Tasks could not be read or cancelled.");
+    parts.logger.error({ requestId: id, err: error.cause }, "Tasks could not be read or cancelled.");
   }
   return error;
 }
@@ -166,7 +164,7 @@ async function sendEvents(parts: TasksParts, taskId: string, known: KnownRequest
   const followed = hasEnded(found) ? toEndedTask(found) : parts.watch.follow(found, request);
   const events = createTaskEvents(followed, {
     openResult: (task) => openResult(parts, task),
-    toEnvelope: (error) => toEnvelope(toReportedError(error, parts.logger, id), maskKeys),
+    toEnvelope: (error) => toEnvelope(toReportedError(parts, error, known), maskKeys),
   });
   return renderStream(events, context);
 }

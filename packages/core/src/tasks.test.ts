@@ -87,6 +87,38 @@ describe("a request with Prefer: respond-async", () => {
     expect(statuses).toEqual([202, 429]);
   });
 
+  it("is refused with a 429 if the caller's open tasks have used up its share, while other callers go on", async () => {
+    const { gateway, post, ledger } = open(undefined, {
+      callers: [
+        { id: "me", key: CALLER_KEY },
+        { id: "you", key: "sk-you-0123456789" },
+      ],
+      tasks: { concurrency: 0, maxOpen: 6 },
+    });
+    const you = { ...ASYNC, authorization: "Bearer sk-you-0123456789" };
+    const statuses: number[] = [];
+    for (let at = 0; at < 5; at++)
+      statuses.push((await post({ model: SEEDREAM, prompt: "a cat" }, ASYNC)).status);
+    expect(statuses).toEqual([202, 202, 202, 429, 429]);
+    const refused = await post({ model: SEEDREAM, prompt: "a cat" }, ASYNC);
+    expect(refused.body).toMatchObject({ error: { code: "rate_limit_exceeded" } });
+    expect(refused.headers.get("retry-after")).toBe("30");
+    expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0.9" });
+    expect((await post({ model: SEEDREAM, prompt: "a cat" }, you)).status).toBe(202);
+
+    await gateway.runTasks();
+    expect((await post({ model: SEEDREAM, prompt: "a cat" }, ASYNC)).status).toBe(202);
+  });
+
+  it("is refused with a 429 if the requests of its caller's open tasks are too long together", async () => {
+    const { post } = open(undefined, { tasks: { concurrency: 0, maxOpenBytes: 1024 * 1024 } });
+    const prompt = "a cat ".repeat(20_000);
+    const statuses: number[] = [];
+    for (let at = 0; at < 5; at++) statuses.push((await post({ model: SEEDREAM, prompt }, ASYNC)).status);
+    expect(statuses).toEqual([202, 202, 202, 202, 429]);
+    expect((await post({ model: SEEDREAM, prompt: "a cat" }, ASYNC)).status).toBe(202);
+  });
+
   it("asks beforeSend once, at submission", async () => {
     const beforeSend = vi.fn<() => void>();
     const { post, ended } = open(undefined, { beforeSend });
@@ -316,6 +348,47 @@ describe("a task", () => {
     expect(JSON.parse(task.result ?? "").data[0].url).toContain("/v1/images/files/");
     expect(calls[0]?.body["image"]).toBe(image);
     await vi.waitFor(() => expect(removed).toHaveLength(1));
+  });
+
+  it("whose long references are lost fails, and the next task of its caller has its place", async () => {
+    const store = new MemoryResults();
+    const { gateway, post, ended } = open(undefined, {
+      results: {
+        store: Object.assign(store, { remove: async (id: string) => void store.images.delete(id) }),
+      },
+      limits: { concurrent: 1 },
+      tasks: { concurrency: 0 },
+    });
+    const image = `data:image/png;base64,${Buffer.concat([PNG, Buffer.alloc(400_000, 7)]).toString("base64")}`;
+    const lost = await post({ model: SEEDREAM, prompt: "a cat", image }, ASYNC);
+    store.images.clear();
+    await gateway.runTasks();
+    expect(await ended(lost)).toMatchObject({
+      status: "failed",
+      error: expect.stringContaining("task_input_lost"),
+    });
+
+    const next = await post({ model: SEEDREAM, prompt: "a cat" }, ASYNC);
+    await gateway.runTasks();
+    expect(await ended(next)).toMatchObject({ status: "completed" });
+    expect((await post({ model: SEEDREAM, prompt: "a cat" })).status).toBe(200);
+  });
+
+  it("that is refused leaves no long references in the store of results", async () => {
+    const store = new MemoryResults();
+    const { post } = open(undefined, {
+      results: {
+        store: Object.assign(store, { remove: async (id: string) => void store.images.delete(id) }),
+      },
+      tasks: { concurrency: 0, maxOpen: 2 },
+    });
+    const image = `data:image/png;base64,${Buffer.concat([PNG, Buffer.alloc(400_000, 7)]).toString("base64")}`;
+    const send = async (headers = {}) =>
+      (await post({ model: SEEDREAM, prompt: "a cat", image }, { ...ASYNC, ...headers })).status;
+    expect([await send(), await send(), await send({ "idempotency-key": "k" })]).toEqual([202, 429, 429]);
+    await vi.waitFor(() => expect(store.images.size).toBe(1));
+    // The key of a refused submission can be sent again.
+    expect(await send({ "idempotency-key": "k" })).toBe(429);
   });
 
   it("with long references needs a store of results", async () => {

@@ -344,7 +344,8 @@ describe("the prompt", () => {
 
 describe("logCalls", () => {
   it("needs a logger with info", () => {
-    expect(() => createTestGateway(undefined, { logCalls: true })).toThrow(
+    const logger = { warn() {}, error() {} };
+    expect(() => createTestGateway(undefined, { logCalls: true, logger })).toThrow(
       /logCalls needs a logger with the function info/,
     );
   });

@@ -99,12 +99,56 @@ function send({ gateway }: TestGateway, { body, url }: Pick<Kind, "body" | "url"
   return gateway.fetch(url === undefined ? post : new Request(url, post));
 }
 
+async function readAll(body: Iterable<unknown> | AsyncIterable<unknown>): Promise<unknown[]> {
+  const chunks: unknown[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return chunks;
+}
+
 /** Whether the caller, who may have one request at a time, has its slot back. */
 async function isFree(test: TestGateway, kind: Kind): Promise<boolean> {
   const response = await send(test, kind);
   await response.body?.cancel();
   return response.status === 200;
 }
+
+/** A response whose body begins, and never goes on. */
+function hanging(type: string, text: string): Response {
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(encoder.encode(text)),
+  });
+  return new Response(body, { headers: { "content-type": type } });
+}
+
+describe("a provider that hangs after the client has left", () => {
+  it.each([
+    ["a stream", { ...SEEDREAM, stream: true }, () => hanging("text/event-stream", EVENTS[0] ?? "")],
+    [
+      "a large JSON response",
+      { ...SEEDREAM, response_format: "b64_json" },
+      () => hanging("application/json", largeJson.slice(0, 500_000)),
+    ],
+  ])("is given up after fifteen minutes: %s", async (_what, body, respond) => {
+    let signal: AbortSignal | null | undefined;
+    const test = createTestGateway(undefined, {
+      channels: [{ id: "ark", family: "seedream", apiKey: "key-of-ark", timeouts: { idleSeconds: 3_600 } }],
+      models: { [SEEDREAM.model]: { family: "seedream" } },
+      async fetch(_url, init) {
+        ({ signal } = init);
+        return respond();
+      },
+    });
+    const response = await test.gateway.fetch(createPost(body));
+    const reader = response.body?.getReader();
+    await reader?.read();
+    void reader?.cancel();
+    await pass(899_000);
+    expect(signal?.aborted).toBe(false);
+    await pass(2_000);
+    expect(signal?.aborted).toBe(true);
+    await test.gateway.close();
+  });
+});
 
 describe.each(KINDS)("$kind that is not read", (kind) => {
   const start = (options: Partial<GatewayOptions> = {}): TestGateway =>
@@ -122,6 +166,19 @@ describe.each(KINDS)("$kind that is not read", (kind) => {
     expect(test.records).toMatchObject([{ status: 200, images: kind.images }]);
     await expect(response.text()).rejects.toThrow("The client read nothing of the response for 60 s.");
     expect(await isFree(test, kind)).toBe(true);
+    await test.gateway.close();
+  });
+
+  it("is not ended after it was read", async () => {
+    const test = start();
+    const post = createPost(kind.body);
+    const response = await test.gateway.handle(kind.url === undefined ? post : new Request(kind.url, post));
+    const end = vi.fn<() => boolean>(() => true);
+    response?.onIdle?.(end);
+    expect(await readAll(response?.body ?? [])).not.toEqual([]);
+
+    await pass(IDLE_MS + LOOKS_MS);
+    expect(end).not.toHaveBeenCalled();
     await test.gateway.close();
   });
 

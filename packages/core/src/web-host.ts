@@ -2,7 +2,10 @@ import type { GatewayRequest, GatewayResponse } from "./http.js";
 import { IS_WORKERS } from "./options/options.js";
 
 /** What a host of Web requests adds to a request. */
-export type WebHost = Pick<GatewayRequest, "waitUntil" | "mountPath" | "clientAddress" | "encodesResponses">;
+export type WebHost = Pick<
+  GatewayRequest,
+  "waitUntil" | "mountPath" | "clientAddress" | "httpVersion" | "encodesResponses"
+>;
 
 /** What responds to the requests of a host: a gateway, or a page that is mounted like one. */
 export interface MountedHandler {
@@ -51,6 +54,7 @@ class WebRequest implements GatewayRequest {
   readonly body: ReadableStream<Uint8Array> | null;
   readonly bodyConsumed: boolean;
   readonly encodesResponses: boolean;
+  readonly httpVersion: string | undefined;
   readonly waitUntil: GatewayRequest["waitUntil"];
   readonly #host: WebHost;
   readonly #request: Request;
@@ -62,6 +66,7 @@ class WebRequest implements GatewayRequest {
     this.headers = request.headers;
     this.body = request.body;
     this.bodyConsumed = request.bodyUsed;
+    this.httpVersion = host.httpVersion;
     this.encodesResponses = host.encodesResponses ?? IS_WORKERS;
     // Called as a method of `host`, because the context of a Worker rejects a call on another object.
     this.waitUntil = host.waitUntil && ((work) => host.waitUntil?.(work));

@@ -346,7 +346,7 @@ describe("gateway.webhooks", () => {
   it.each([0, 1_001, 1.5, Number.NaN])("lists nothing for the limit %d", async (limit) => {
     const { gateway } = open({});
     await expect(gateway.webhooks.list({}, limit)).rejects.toThrow(
-      "limit must be a whole number from 1 to 1000.",
+      "limit must be a whole number from 1 to 1000, not",
     );
   });
 

@@ -121,7 +121,8 @@ function setRange(manifest: Manifest, range: string): Manifest {
 /** Leaves out the lines that name a provider that was not chosen, and the option `families` if all families are built in. */
 function keepProviders(text: string, providers: readonly ProviderName[]): string {
   const others = namesOf(PROVIDERS).filter((name) => !providers.includes(name));
-  const patterns = others.map((name) => new RegExp(String.raw`\b${PROVIDERS[name].identifier}\b`));
+  // Not in quotes: the client profile "openai" is for every provider.
+  const patterns = others.map((name) => new RegExp(String.raw`(?<!")\b${PROVIDERS[name].identifier}\b(?!")`));
   return text
     .split("\n")
     .filter((line) => !patterns.some((pattern) => pattern.test(line)))

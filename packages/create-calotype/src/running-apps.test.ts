@@ -3,11 +3,12 @@ import { join } from "node:path";
 import { run } from "@calotype/conformance/support/run";
 import { isFull } from "@calotype/conformance/support/test-run";
 import { findInstalled } from "@calotype/runtimes/installed-runtimes";
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
-import type { FrameworkName } from "./choices.js";
+import OpenAI, { toFile } from "openai";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { type FrameworkName, namesOf, PROVIDERS } from "./choices.js";
 import { GENERATED, generateApp } from "./testing/generate-app.js";
-import { startApp } from "./testing/running-app.js";
-import { useApp, WORKING } from "./testing/use-app.js";
+import { type RunningApp, startApp } from "./testing/running-app.js";
+import { drawPng, useApp, WORKING } from "./testing/use-app.js";
 
 /*
  * Runs one app for each framework with the packages of the workspace. `installed-apps.test.ts` installs apps from tarballs.
@@ -97,6 +98,55 @@ it("its script dev starts without .env, reads one, and ends with Ctrl+C", async 
   }).then((response) => response.status);
   await withFile.stop();
   expect(status).toBe(200);
+});
+
+describe("an app with all providers", () => {
+  let app: RunningApp;
+  let folder: string;
+  beforeAll(async () => {
+    const providers = namesOf(PROVIDERS);
+    folder = generateApp("running-providers", { framework: "node", providers, store: "memory" });
+    app = await startApp([process.execPath, "dev.ts"], folder);
+  });
+  afterAll(async () => {
+    await app.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const images = () => new OpenAI({ baseURL: app.baseUrl, apiKey: "sk-local", maxRetries: 0 }).images;
+  const MODELS = namesOf(PROVIDERS).map((name) => PROVIDERS[name].model);
+  const SIZES = [undefined, "auto", "1024x1024", "1536x1024", "1024x1536", "256x256"] as const;
+
+  it.each(MODELS)(
+    "makes an image of each of OpenAI's sizes with %s for the official client",
+    async (model) => {
+      for (const size of SIZES) {
+        const { data } = await images().generate({ model, prompt: "an oak", ...(size && { size }) });
+        expect([size, data]).toEqual([size, [expect.objectContaining({ b64_json: expect.any(String) })]]);
+      }
+    },
+  );
+
+  it.each(MODELS)("streams two images of %s to the official client", async (model) => {
+    const events = await images().generate({
+      model,
+      prompt: "an oak",
+      n: 2,
+      size: "1024x1024",
+      stream: true,
+    });
+    const types: string[] = [];
+    for await (const { type } of events) types.push(type);
+    expect(types).toEqual(["image_generation.completed", "image_generation.completed"]);
+  });
+
+  it.each(MODELS.map((model) => (model === "qwen-image-max" ? "qwen-image-edit-max" : model)))(
+    "edits an upload with %s for the official client",
+    async (model) => {
+      const image = await toFile(await drawPng(), "oak.png", { type: "image/png" });
+      const { data } = await images().edit({ model, prompt: "in winter", image, size: "1024x1024" });
+      expect(data).toEqual([expect.objectContaining({ b64_json: expect.any(String) })]);
+    },
+  );
 });
 
 /** Calls the handler with the events of a function URL, as Lambda's runtime does. */

@@ -14,12 +14,20 @@ import {
   toReferenceImage,
 } from "@calotype/core/families";
 import { createSseReader, relaySse } from "@calotype/core/sse";
+import {
+  createMemoryLedger,
+  type HoldRecord,
+  type NewTask,
+  type TaskLedger,
+  type TaskRoom,
+} from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import { createFunctionPart, deepFreeze, type FunctionCheck } from "./function-part.ts";
 import { createBillingChecks } from "./parts/billing.ts";
 import type { FamilyFunctions } from "./parts/families/request-checks.ts";
 import { createFamilyChecks } from "./parts/families.ts";
 import { createNormalizerChecks, type Normalize, normalize } from "./parts/normalizer.ts";
+import { createShareChecks } from "./parts/shares.ts";
 import { createSseChecks } from "./parts/sse.ts";
 import { runPart, type TaskResult } from "./run-part.ts";
 
@@ -160,6 +168,37 @@ async function readText(body: Body): Promise<string> {
   for await (const chunk of body ?? []) chunks.push(chunk);
   return Buffer.concat(chunks).toString();
 }
+
+/** A ledger in memory that has other room than a submission says. */
+const withRoom = (alter: (room: TaskRoom) => TaskRoom | undefined) => (): TaskLedger => {
+  const ledger = createMemoryLedger();
+  const tasks = {
+    ...ledger.tasks,
+    submit: (task: NewTask, hold: HoldRecord) =>
+      ledger.tasks.submit({ ...task, room: task.room && alter(task.room) }, hold),
+  };
+  return { ...ledger, tasks };
+};
+
+describe("the rules of shares", () => {
+  it.each<readonly [string, () => TaskLedger]>([
+    ["open tasks: never more than there is room for", withRoom(() => undefined)],
+    [
+      "open tasks: a caller has at most half of what the others leave",
+      withRoom(({ tasks, bytes }) => ({ tasks: tasks + 1, bytes })),
+    ],
+    [
+      "open tasks: a caller without tasks gets what is left",
+      withRoom(({ tasks, bytes }) => ({ tasks, bytes: bytes - 1 })),
+    ],
+    [
+      "open tasks: a caller within its share is not refused",
+      withRoom(({ tasks, bytes }) => ({ tasks: tasks - 1, bytes })),
+    ],
+  ])("%s", async (rule, createLedger) => {
+    expect(await findsRule(createShareChecks(createLedger), rule)).toBe(true);
+  });
+});
 
 const calculator = { calculateCharge, estimateCharge };
 

@@ -7,7 +7,9 @@ import { kills } from "./parts/kills.ts";
 import { moneyModel } from "./parts/money-model.ts";
 import { normalizer } from "./parts/normalizer.ts";
 import { providerSockets } from "./parts/provider-sockets.ts";
+import { repricing } from "./parts/repricing.ts";
 import { forms, requests } from "./parts/requests.ts";
+import { shares } from "./parts/shares.ts";
 import { soak } from "./parts/soak.ts";
 import { sse } from "./parts/sse.ts";
 import { ssrf } from "./parts/ssrf.ts";
@@ -20,6 +22,8 @@ export const PARTS: readonly Part[] = [
   familyAdapters,
   sse,
   billing,
+  repricing,
+  shares,
   requests,
   forms,
   clientSockets,

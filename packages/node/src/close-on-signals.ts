@@ -1,4 +1,5 @@
 import process from "node:process";
+import { isatty } from "node:tty";
 import type { Gateway } from "@calotype/core";
 import { checkOptionNames } from "@calotype/core/adapter";
 
@@ -14,7 +15,10 @@ export interface CloseOnSignalsOptions {
    * pool.
    */
   readonly onClosed?: (() => unknown) | undefined;
-  /** Default: SIGTERM and SIGINT. */
+  /**
+   * The signals that close the server. Default: SIGTERM and SIGINT, and SIGHUP as described at {@link closeOnSignals}. With
+   * `SIGHUP` in the list it always closes the server.
+   */
   readonly signals?: readonly NodeJS.Signals[] | undefined;
 }
 
@@ -27,6 +31,8 @@ export interface ClosableServer {
 
 const DEFAULT_DEADLINE_SECONDS = 25;
 const DEFAULT_SIGNALS: readonly NodeJS.Signals[] = ["SIGTERM", "SIGINT"];
+/** Standard input, output and error. */
+const STANDARD_STREAMS = [0, 1, 2];
 /** The time for clients that do not read their response, in milliseconds. Everything is settled by then. */
 const EXIT_AFTER_MS = 2_000;
 
@@ -35,6 +41,9 @@ const EXIT_AFTER_MS = 2_000;
  * finished and settled, `onClosed` runs, idle connections are closed. The process exits two seconds later at the latest.
  * A second signal ends it at once. The gateway starts at once, see `gateway.start`, so that tasks need not wait for the
  * first request. If `onClosed` fails, the process ends with its error and exit code 1.
+ *
+ * SIGHUP reloads the gateway if options of it are functions, such as `jsonFile(…)`: if the reload fails, the error is printed, and
+ * the gateway keeps the options that it has. Otherwise, and if the terminal of the process was closed, SIGHUP closes the server.
  *
  * @param server an HTTP, HTTPS or HTTP/2 server; `app.listen` of Express and Koa returns one
  * @throws RangeError if `deadlineSeconds` is not a number of at least 0
@@ -56,7 +65,7 @@ const EXIT_AFTER_MS = 2_000;
  */
 export function closeOnSignals(
   server: ClosableServer,
-  gateway: Pick<Gateway, "close"> & Partial<Pick<Gateway, "start">>,
+  gateway: Pick<Gateway, "close"> & Partial<Pick<Gateway, "start" | "reload" | "isReloadable">>,
   options: CloseOnSignalsOptions = {},
 ): void {
   checkOptionNames("closeOnSignals", options, { deadlineSeconds: true, onClosed: true, signals: true });
@@ -65,7 +74,10 @@ export function closeOnSignals(
   // A server that closes on signals runs for long: it continues the tasks of its predecessor at once.
   gateway.start?.();
 
+  const terminal = STANDARD_STREAMS.find((descriptor) => isatty(descriptor));
+  let isClosing = false;
   const close = async (): Promise<void> => {
+    isClosing = true;
     // Without a listener, a second signal ends the process.
     for (const signal of signals) process.off(signal, onSignal);
     server.close();
@@ -77,4 +89,13 @@ export function closeOnSignals(
   };
   const onSignal = (): void => void close();
   for (const signal of signals) process.on(signal, onSignal);
+
+  if (signals.includes("SIGHUP")) return;
+  // It stays while the server closes: a terminal that is closed may send it twice, and it must not end the process at once.
+  process.on("SIGHUP", () => {
+    if (isClosing) return;
+    const isTerminalClosed = terminal !== undefined && !isatty(terminal);
+    if (gateway.isReloadable !== true || isTerminalClosed) return onSignal();
+    gateway.reload?.().catch((error: unknown) => process.stderr.write(`${String(error)}\n`));
+  });
 }

@@ -123,14 +123,14 @@ describe("a stored image", () => {
   });
 
   it.each([
-    "",
-    "..",
-    "../../secret",
-    "%2e%2e",
-    createId().toUpperCase(),
-    `${createId()}\0`,
-    "x".repeat(100_000),
-  ])("is not found under the id %.20j", async (id) => {
+    ["without characters", ""],
+    ["of the folder above", ".."],
+    ["of a file elsewhere", "../../secret"],
+    ["with percent signs", "%2e%2e"],
+    ["in capital letters", createId().toUpperCase()],
+    ["with a NUL at its end", `${createId()}\0`],
+    ["with 100,000 characters", "x".repeat(100_000)],
+  ])("is not found under an id %s", async (_what, id) => {
     expect(await createFileStore({ directory: await createDirectory() }).open(id)).toBeUndefined();
   });
 

@@ -31,6 +31,6 @@ interface Exchange {
 async function sendHandled(handled: Promise<GatewayResponse>, { req, res, body }: Exchange): Promise<void> {
   const response = await handled;
   // Stops listening. Bytes that the gateway has not read are discarded.
-  await body?.return?.();
+  if (!req.readableEnded) await body?.return?.();
   return sendResponse(req, res, response);
 }

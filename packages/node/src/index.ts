@@ -1,7 +1,7 @@
 export { type ClosableServer, type CloseOnSignalsOptions, closeOnSignals } from "./close-on-signals.js";
 export { createFileStore, type FileStore, type FileStoreOptions } from "./file-store.js";
 export { handleNodeRequest } from "./handle-node-request.js";
-export { jsonFile } from "./json-file.js";
+export { type JsonFile, type JsonFileOptions, jsonFile } from "./json-file.js";
 export { type HostRequest, readMountPath } from "./node-request.js";
 export {
   type FastifyHook,

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
@@ -90,5 +91,25 @@ describe("jsonFile", () => {
     const error: unknown = await read(content).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(Error);
     expect(inspect(error, { depth: Infinity, showHidden: true }).includes(KEY)).toBe(false);
+  });
+
+  it("does not keep the process alive while it watches its file", () => {
+    writeFileSync(file, "{}");
+    const program = `import { jsonFile } from "@calotype/node";
+      jsonFile(${JSON.stringify(file)}, { watch: true }).watch(() => {});
+      console.log("watching");`;
+    const args = ["--input-type=module", "-e", program];
+
+    const { stdout, status } = spawnSync(process.execPath, args, {
+      cwd: import.meta.dirname,
+      encoding: "utf8",
+      timeout: 20_000,
+    });
+
+    expect({ stdout, status }).toEqual({ stdout: "watching\n", status: 0 });
+  });
+
+  it("refuses an option that it does not know", () => {
+    expect(() => jsonFile(file, { wacth: true } as object)).toThrow(/wacth/);
   });
 });

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type ClientSignal, type GatewayRequest, toChunks } from "@calotype/core/adapter";
+import { markOwnChunk } from "./own-chunks.js";
 
 /** What a framework knows about a request in addition to `node:http`. */
 export interface HostRequest {
@@ -38,11 +39,12 @@ export function toGatewayRequest(
       keys: () => Object.keys(req.headers),
     },
     // Leaving the body early must not destroy the socket, because the response is still to be written to it.
-    body: isRead ? null : toChunks(req),
+    body: isRead ? null : toChunks(req, (chunk) => markOwnChunk(req, chunk)),
     parsedBody: isRead ? host.parsedBody : undefined,
     bodyConsumed: isRead,
     signal: new ResponseSignal(res),
     clientAddress: () => req.socket.remoteAddress,
+    httpVersion: req.httpVersion,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { freeChunk, isFreeable } from "@calotype/core/adapter";
+import { createSourceCheck } from "./source-check.js";
 
 /**
  * Writes a chunk, and frees its memory when the write has ended. See `free-chunk.ts` of the core for the gain. The simple
@@ -18,9 +19,7 @@ export function writeChunk(res: ServerResponse, chunk: Uint8Array): boolean {
 /**
  * True if only Node's own code gets the chunks that are written to this response. If a compression, a recorder or a
  * tracer has replaced `write` of the response, of its socket or of their prototypes, that code may keep a chunk for
- * longer than the write. Node's functions are recognized by their source: they may have been replaced before this
- * file was loaded, so there is no original to compare them with. If a release of Node has a different source, this
- * returns false, and only memory is wasted.
+ * longer than the write.
  */
 function isWrittenByNode(res: ServerResponse): boolean {
   const { socket } = res;
@@ -30,17 +29,3 @@ function isWrittenByNode(res: ServerResponse): boolean {
 
 const isOwnWrite = createSourceCheck(/\bwrite_\(this,/);
 const isOwnSocketWrite = createSourceCheck(/\b_write\(this,/);
-
-/** Reads the source of each function once. */
-function createSourceCheck(marker: RegExp): (candidate: (...values: never[]) => unknown) => boolean {
-  const known = new WeakMap<object, boolean>();
-  return (candidate) => {
-    let isOwn = known.get(candidate);
-    if (isOwn === undefined) {
-      // The source of a bound function or a proxy is `[native code]`.
-      isOwn = marker.test(Function.prototype.toString.call(candidate));
-      known.set(candidate, isOwn);
-    }
-    return isOwn;
-  };
-}

@@ -4,6 +4,7 @@ import {
   type CallerLedger,
   checkOptionNames,
   type HistoryLedger,
+  type RefusalLedger,
   type TaskLedger,
 } from "@calotype/core/stores";
 import { createBudgets } from "./budgets.js";
@@ -18,6 +19,7 @@ import { createOutbox } from "./outbox.js";
 import { createOwner, renewRegularly } from "./owner.js";
 import { createPeriods } from "./periods.js";
 import { guardPool, type PostgresPool } from "./pool.js";
+import { createRefusals } from "./refusals.js";
 import { createReports } from "./reports.js";
 import { channelOf, quoteSchema } from "./schema-name.js";
 import { createSweep } from "./sweep.js";
@@ -54,8 +56,8 @@ export interface PostgresLedgerOptions {
   readonly now?: (() => number) | undefined;
 }
 
-/** A ledger on PostgreSQL, with its tasks and callers. */
-export interface PostgresLedger extends TaskLedger, CallerLedger, BudgetLedger, HistoryLedger {
+/** A ledger on PostgreSQL, with its tasks, callers and refused requests. */
+export interface PostgresLedger extends TaskLedger, CallerLedger, BudgetLedger, HistoryLedger, RefusalLedger {
   /**
    * Resolves when PostgreSQL can be reached and the tables exist. Rejects with the reason otherwise. Every other
    * method does the same first; call this one at startup to notice problems early.
@@ -161,6 +163,7 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
     callers,
     budgets,
     history,
+    refusals: createRefusals(database, { schema, ready }),
     hold: writes.hold,
     settle: writes.settle,
     release: writes.release,

@@ -29,7 +29,8 @@ await describeWithPostgres("a schema of version 0.1.0", ({ pool, nameSchema }) =
         [START],
         [JSON.stringify(hold)],
         OLD_OWNER,
-        30_000,
+        // Its process has died.
+        1,
         null,
         10_000,
       ]);

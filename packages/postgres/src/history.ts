@@ -5,6 +5,7 @@ import {
   isName,
   type PageQuery,
   parseRecord,
+  type ReportOptions,
   readDecimal,
   type SumQuery,
   toInstant,
@@ -49,12 +50,14 @@ export function createHistory(database: Database, { schema, ready, countOld }: H
         addCounts(countsOf(readNumber(row, "span"), readTextOrNull(row, "key")), readSums(row));
       }
     },
-    page: async (query, options) => {
+    list: async function* (query, options) {
       checkFilter(query.filter);
       await ready();
       if (query.outcomes !== undefined || query.sort === "duration") await countOld();
-      const rows = await database.report(toPageQuery(schema, query), options, SUMS_TIMEOUT_MS);
-      return rows.map((row) => parseRecord(readText(row, "record")));
+      const read = query.sort === "time" ? readInOrder : readSorted;
+      for await (const row of read({ database, schema, options }, query)) {
+        yield parseRecord(readText(row, "record"));
+      }
     },
     find: async (id) => {
       // Other strings cannot be sent to PostgreSQL.
@@ -131,10 +134,57 @@ const SORTS: Readonly<Record<"charge" | "duration", string>> = {
   duration: "coalesce(duration_ms, 0)",
 };
 
+/** How many records are read at once: a page of 500, and one more that shows whether there is a next page. */
+const READ_AT_ONCE = 501;
+
+interface Reading {
+  readonly database: Database;
+  readonly schema: string;
+  readonly options: ReportOptions;
+}
+
+/** Reads records in the order of arrival, by an index. */
+async function* readInOrder(
+  { database, schema, options }: Reading,
+  query: PageQuery,
+): AsyncGenerator<Row, void, undefined> {
+  for (let { limit, after } = query; limit > 0; ) {
+    const asked = Math.min(limit, READ_AT_ONCE);
+    const sql = toPageQuery(schema, { ...query, limit: asked, after }, PLACE);
+    const rows = await database.report(sql, options, SUMS_TIMEOUT_MS);
+    yield* rows;
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < asked) return;
+    after = { value: "0", time: readNumber(last, "time_ms"), id: readText(last, "id") };
+    limit -= asked;
+  }
+}
+
+/**
+ * Reads records in the order of charges or durations. The ids are sorted once, however many records are read. A record that
+ * changes meanwhile keeps its place.
+ */
+async function* readSorted(
+  { database, schema, options }: Reading,
+  query: PageQuery,
+): AsyncGenerator<Row, void, undefined> {
+  const found = await database.report(toPageQuery(schema, query, "id"), options, SUMS_TIMEOUT_MS);
+  for (let at = 0; at < found.length; at += READ_AT_ONCE) {
+    const ids = found.slice(at, at + READ_AT_ONCE).map((row) => readText(row, "id"));
+    const sql = `SELECT record::text AS record FROM unnest($1::text[]) WITH ORDINALITY AS listed (id, place)
+      JOIN ${schema}.records USING (id) ORDER BY place`;
+    yield* await database.report({ sql, values: [ids] }, options, SUMS_TIMEOUT_MS);
+  }
+}
+
+/** A record with its place in the order of arrival. */
+const PLACE = "record::text AS record, id, (extract(epoch FROM time) * 1000)::bigint AS time_ms";
+
 /** The statement of a page of records. */
 function toPageQuery(
   schema: string,
   { filter, outcomes, sort, isDescending, limit, after }: PageQuery,
+  columns: string,
 ): SqlQuery {
   const { from, to, ...others } = filter;
   const { conditions, values } = toConditions(others);
@@ -154,7 +204,7 @@ function toPageQuery(
   if (outcomes !== undefined) conditions.push(toOutcomeCondition(outcomes));
   const sorted = value === undefined ? "" : `${value} ${order}, `;
   return {
-    sql: `SELECT record::text AS record FROM ${schema}.records WHERE ${conditions.join(" AND ")}
+    sql: `SELECT ${columns} FROM ${schema}.records WHERE ${conditions.join(" AND ")}
       ORDER BY ${sorted}time ${order}, id ${order} LIMIT ${limit}`,
     values,
   };

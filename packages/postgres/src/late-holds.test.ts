@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { Pool } from "pg";
 import { expect, it, vi } from "vitest";
 import { createPostgresLedger } from "./create-postgres-ledger.js";
@@ -103,6 +104,33 @@ await describeWithPostgres("a hold that the network delays", ({ url, pool, nameS
 
     expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
     expect(results[1]).toMatchObject({ reason: { message: "The hold was released before it was made." } });
+    expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0.2" });
+    await close();
+  });
+
+  it("is released if it is made after its call was given up", async () => {
+    const { proxy, ledger, count, close } = await open();
+    const held: Promise<unknown>[] = [];
+    proxy.delay(HOLD_STATEMENT);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"], shouldClearNativeTimers: true });
+    try {
+      // Two transactions run at a time. The third hold waits for one of them, and has less time left when it is sent.
+      for (const [at, id] of ["req_0", "req_1", "req_2"].entries()) {
+        held.push(ledger.hold(holdOf({ id, amount: "0.1" })).catch(String));
+        while (proxy.delayed() < Math.min(at + 1, 2)) await sleep(1);
+      }
+      await vi.advanceTimersByTimeAsync(TIMEOUT_SECONDS * 600);
+      void proxy.deliver();
+      proxy.delay(HOLD_STATEMENT);
+      expect(await Promise.all(held.slice(0, 2))).toEqual([{ ok: true }, { ok: true }]);
+      while (proxy.delayed() === 0) await sleep(1);
+      await vi.advanceTimersByTimeAsync(TIMEOUT_SECONDS * 600);
+      expect(await held[2]).toContain("did not respond in time");
+    } finally {
+      vi.useRealTimers();
+    }
+    void proxy.deliver();
+    await expect.poll(() => count("released_holds")).toBe(1);
     expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0.2" });
     await close();
   });

@@ -45,7 +45,7 @@ await describeWithPostgres(
 
     it("does not store the task after its submission failed and it was cancelled", async () => {
       const { proxy, ledger, expire, count } = await open();
-      await expire("submit_tasks", () => ledger.tasks.submit(...taskOf("1")));
+      await expire("submit_tasks_within_shares", () => ledger.tasks.submit(...taskOf("1")));
       expect(await ledger.tasks.cancel("me", "task_1")).toBeUndefined();
       expect(proxy.delayed()).toBe(1);
       await proxy.deliver();
@@ -57,7 +57,7 @@ await describeWithPostgres(
 
     it("is cancelled if it stored the task before the cancellation", async () => {
       const { proxy, ledger, expire } = await open();
-      await expire("submit_tasks", () => ledger.tasks.submit(...taskOf("1")));
+      await expire("submit_tasks_within_shares", () => ledger.tasks.submit(...taskOf("1")));
       await proxy.deliver();
 
       expect(await ledger.tasks.cancel("me", "task_1")).toMatchObject({ task: { status: "cancelled" } });
@@ -73,7 +73,9 @@ await describeWithPostgres(
 
     it("stores the task once if the submission was sent twice, whichever arrives first", async () => {
       const { proxy, ledger, loseOnce } = await open();
-      const submitted = await loseOnce("submit_tasks", () => ledger.tasks.submit(...taskOf("1")));
+      const submitted = await loseOnce("submit_tasks_within_shares", () =>
+        ledger.tasks.submit(...taskOf("1")),
+      );
       expect(submitted).toMatchObject({ kind: "submitted", task: { id: "task_1" } });
       expect(await takeNames(ledger)).toEqual(["1"]);
       await proxy.deliver();
@@ -85,7 +87,7 @@ await describeWithPostgres(
     it("does not store the task after its submission was sent again and refused, though the budget has room by then", async () => {
       const { proxy, ledger, loseOnce, count } = await open();
       await ledger.tasks.submit(...taskOf("0"));
-      const refused = await loseOnce("submit_tasks", () =>
+      const refused = await loseOnce("submit_tasks_within_shares", () =>
         ledger.tasks.submit(...taskOf("1", { budget: "0.9" })),
       );
       expect(refused.kind).toBe("refused");

@@ -63,7 +63,9 @@ export async function migrate(database: Database, options: MigrateOptions): Prom
     if (format === steps.length) return;
     if (!mayChange) {
       throw new Error(
-        "it lacks tables of this version of @calotype/postgres; run migratePostgresLedger first",
+        format === undefined
+          ? "it does not exist, or has no tables of a ledger; check its name, or run migratePostgresLedger first"
+          : "it lacks tables of this version of @calotype/postgres; start the gateway, or run migratePostgresLedger first",
       );
     }
     await database.transact((send) => takeSteps(send, { schema, steps }));

@@ -2,9 +2,12 @@ import { BUDGET_PERIODS } from "./sql/budget-periods.js";
 import { CALLERS } from "./sql/callers.js";
 import { HOURLY_TOTALS } from "./sql/hourly-totals.js";
 import { KEPT_HOLDS } from "./sql/kept-holds.js";
+import { LATE_RECORDS } from "./sql/late-records.js";
+import { REFUSALS } from "./sql/refusals.js";
 import { SENT_TASKS } from "./sql/sent-tasks.js";
 import { TASK_ENDS } from "./sql/task-ends.js";
 import { TASK_QUEUE } from "./sql/task-queue.js";
+import { TASK_SHARES } from "./sql/task-shares.js";
 import { TASK_SWEEP } from "./sql/task-sweep.js";
 import { TASK_TABLES } from "./sql/task-tables.js";
 import { WEBHOOK_MESSAGES } from "./sql/webhook-messages.js";
@@ -535,6 +538,9 @@ export const MIGRATIONS: readonly string[] = [
   CALLERS,
   BUDGET_PERIODS,
   HOURLY_TOTALS,
+  REFUSALS,
+  TASK_SHARES,
+  LATE_RECORDS,
 ];
 
 /**

@@ -43,10 +43,10 @@ export function createSweep(
   const findLost = async (own: boolean, except: readonly string[]): Promise<readonly Row[]> =>
     await database.run({
       sql: `SELECT h.id, h.hold::text AS hold FROM ${schema}.holds h
-        WHERE h.task IS NULL AND (h.expires_at <= ${toClock("$1")} OR (h.upstream IS NULL AND (
-            (h.owner = $2 AND $3::boolean)
-            OR (h.owner <> $2 AND NOT EXISTS (
-              SELECT FROM ${schema}.owners o WHERE o.id = h.owner AND o.alive_until > ${toClock("$1")})))))
+        WHERE h.task IS NULL
+          AND (h.expires_at <= ${toClock("$1")} OR (h.upstream IS NULL AND (h.owner <> $2 OR $3::boolean)))
+          AND (h.owner = $2 OR NOT EXISTS (
+            SELECT FROM ${schema}.owners o WHERE o.id = h.owner AND o.alive_until > ${toClock("$1")}))
           AND h.id <> ALL ($4::text[])
         ORDER BY h.expires_at, h.id LIMIT ${BATCH}`,
       values: [owner.now(), owner.id, own, except],

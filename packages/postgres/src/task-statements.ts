@@ -182,7 +182,8 @@ export function createTaskStatements(
     const holds = entries.map(({ hold }) => hold);
     return {
       sql: `SELECT s.place, s.outcome, s.settled_then, s.held_then, ${taskColumns("(s.known)")}
-        FROM ${schema}.submit_tasks($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) s`,
+        FROM ${schema}.submit_tasks_within_shares($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
+          $18, $19, $20) s`,
       values: [
         tasks.map(({ id }) => id),
         tasks.map(({ requestId }) => requestId),
@@ -198,6 +199,8 @@ export function createTaskStatements(
         holds.map(({ amount }) => amount),
         holds.map(({ budget }) => budget ?? null),
         entries.map(({ holdText, hold }) => periods.addTo(holdText, hold.period)),
+        tasks.map(({ room }) => room?.tasks ?? null),
+        tasks.map(({ room }) => room?.bytes ?? null),
         owner.id,
         owner.leaseMs,
         owner.now(),
@@ -279,6 +282,7 @@ export const readEndedTask = (row: Row): EndedTask => ({
 function toSubmission({ id, tries }: SubmissionEntry, row: Row): TaskSubmission {
   const kind = readText(row, "outcome");
   if (kind === "conflict") return { kind };
+  if (kind === "full" || kind === "share_used") return { kind: "full", isShareUsed: kind === "share_used" };
   if (kind === "refused") {
     return {
       kind,

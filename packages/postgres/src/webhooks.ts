@@ -44,7 +44,9 @@ export function createWebhooks(
   return {
     take: async ({ limit, leaseMs, except }) => {
       await ready();
-      const endpoints = except.filter(({ caller, endpoint }) => isName(caller) && isName(endpoint));
+      const endpoints = except.filter(
+        ({ caller, endpoint }) => isName(caller) && (endpoint === undefined || isName(endpoint)),
+      );
       const rows = await database.call(() => ({
         sql: `SELECT ${messageColumns("(w.message)")}, ${taskColumns("(w.task)")}
           FROM ${schema}.take_messages($1, $2, $3, $4, $5) w`,
@@ -52,7 +54,7 @@ export function createWebhooks(
           limit,
           leaseMs,
           endpoints.map(({ caller }) => caller),
-          endpoints.map(({ endpoint }) => endpoint),
+          endpoints.map(({ endpoint }) => endpoint ?? null),
           owner.now(),
         ],
       }));

@@ -35,10 +35,10 @@ await describeWithPostgres("the work of a call that is made alone", ({ url, name
     };
 
     expect(await sentBy(() => ledger.hold(holdOf({ id: "req_1" })))).toEqual(["make_holds"]);
-    expect(await sentBy(() => ledger.settle(recordOf({ id: "req_1" })))).toEqual(["settle_usage"]);
+    expect(await sentBy(() => ledger.settle(recordOf({ id: "req_1" })))).toEqual(["settle_calls"]);
     const daily = { budget: "1", period: { unit: "day", timeZone: "Asia/Tokyo" } } as const;
     expect(await sentBy(() => ledger.hold(holdOf({ id: "req_3", ...daily })))).toEqual(["make_holds"]);
-    expect(await sentBy(() => ledger.settle(recordOf({ id: "req_3" })))).toEqual(["settle_usage"]);
+    expect(await sentBy(() => ledger.settle(recordOf({ id: "req_3" })))).toEqual(["settle_calls"]);
     expect(await sentBy(() => ledger.hold(holdOf({ id: "req_2" })))).toEqual(["make_holds"]);
     expect(await sentBy(() => ledger.release("req_2"))).toEqual(["release"]);
   });

@@ -60,7 +60,7 @@ await describeWithPostgres("the work of a call about a task", ({ url, nameSchema
     const { webhooks } = tasks;
 
     expect(await sentBy(() => tasks.submit(...taskOf("1", { webhooks: ["shop"] })))).toEqual([
-      "submit_tasks",
+      "submit_tasks_within_shares",
     ]);
     expect(await sentBy(() => tasks.take({ limit: 1, except: [] }))).toEqual(["take_sent_and_waiting_tasks"]);
     expect(await sentBy(() => tasks.markSent("task_1"))).toEqual(["mark_sent"]);
@@ -77,7 +77,7 @@ await describeWithPostgres("the work of a call about a task", ({ url, nameSchema
     expect(await sentBy(() => webhooks.finish("msg_1", { kind: "delivered" }))).toEqual(["finish_message"]);
     expect(
       await sentBy(() => Promise.all(["2", "3", "4"].map((name) => tasks.submit(...taskOf(name))))),
-    ).toEqual(["submit_tasks"]);
+    ).toEqual(["submit_tasks_within_shares"]);
   });
 
   it("does not grow with tables that were last analyzed when they were empty", async () => {

@@ -36,8 +36,8 @@ export interface WritesParts {
 /** One queue for each kind, because a statement does only one kind. */
 export function createWrites({ statements, unsureHolds, ready, timeoutMs }: WritesParts): Writes {
   const settlements = createBatchQueue(timeoutMs, async (entries: readonly RecordEntry[]) => {
-    await statements.settle(entries);
-    return entries.map(() => undefined);
+    const late = await statements.settle(entries);
+    return entries.map(({ id }) => ({ isLate: late.has(id) }));
   });
   const releases = createBatchQueue(timeoutMs, async (entries: readonly ReleaseEntry[]) => {
     await statements.release(entries);
@@ -77,9 +77,10 @@ export function createWrites({ statements, unsureHolds, ready, timeoutMs }: Writ
     settle: async (record) => {
       const entry = toRecordEntry(record);
       await ready();
-      await settlements.run(entry);
+      const result = await settlements.run(entry);
       // Its record prevents a late statement from making the hold.
       unsureHolds.forget(entry.id);
+      return result;
     },
     release: async (id) => {
       await ready();
@@ -96,7 +97,8 @@ export function createWrites({ statements, unsureHolds, ready, timeoutMs }: Writ
 export interface Statements {
   /** The results are in the order of the holds, which is the order in which the budgets are checked. */
   hold(holds: readonly HoldEntry[]): Promise<readonly HoldResult[]>;
-  settle(records: readonly RecordEntry[]): Promise<void>;
+  /** Returns the ids of those whose hold a sweep had ended. */
+  settle(records: readonly RecordEntry[]): Promise<ReadonlySet<string>>;
   release(releases: readonly ReleaseEntry[]): Promise<void>;
 }
 
@@ -130,7 +132,7 @@ export function createStatements(
     },
     settle: async (records) => {
       const [row] = await database.call(() => ({
-        sql: `SELECT ${schema}.settle_usage($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS has_alert`,
+        sql: `SELECT has_alert, array_to_json(late)::text AS late FROM ${schema}.settle_calls($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
         values: [
           records.map(({ id }) => id),
           records.map(({ instant }) => instant),
@@ -147,6 +149,7 @@ export function createStatements(
         ],
       }));
       if (readFlag(row, "has_alert")) tellAlerts();
+      return readLate(row);
     },
     release: async (releases) => {
       const sure = releases.filter(({ unsureCaller }) => unsureCaller === undefined);
@@ -231,6 +234,12 @@ function toRecordEntry(record: SettledRecord): RecordEntry {
     text: writeRecord(record),
     facts: readFacts(record),
   };
+}
+
+/** The ids of the records that were late, as JSON. */
+function readLate(row: Row | undefined): ReadonlySet<string> {
+  const late: unknown = row === undefined ? [] : JSON.parse(readText(row, "late"));
+  return new Set(Array.isArray(late) ? late.map(String) : []);
 }
 
 /** The JSON of a settled record, to which the database adds the period of its hold. */

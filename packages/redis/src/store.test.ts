@@ -58,6 +58,21 @@ describe("a store whose Redis is sometimes away", () => {
     await expect.poll(() => tries).toBe(3);
   });
 
+  it("gives back what a late reply has admitted, although the end of that request was sent before", async () => {
+    const late = Promise.withResolvers<unknown>();
+    const ended: string[] = [];
+    const { store, lines } = open({
+      [ADMIT.sha]: () => late.promise,
+      [FINISH.sha]: async ([id]) => ended.push(id ?? ""),
+    });
+    const request = requestOf("me");
+    await expect(store.admit(request)).rejects.toThrow("cannot check");
+    await expect.poll(() => lines).toHaveLength(2);
+    await expect.poll(() => ended).toEqual([request.id]);
+    late.resolve(["admitted", 1, []]);
+    await expect.poll(() => ended).toEqual([request.id, request.id]);
+  });
+
   it("sends no older cooldown after a newer one", async () => {
     let isThere = false;
     const told: string[] = [];

@@ -50,28 +50,33 @@ async function timeImport(specifier: string): Promise<number> {
   return Number(stdout);
 }
 
+/** Other work on the machine makes a measurement longer, never shorter. */
+const MOST_ROUNDS = 25;
+
 /**
- * How long an import takes, as a multiple of `import "undici"`: the fastest of several runs of each, measured in turns,
- * and in CPU time, so that other work on the machine changes little.
+ * How long an import takes, as a multiple of `import "undici"`: the fastest of several runs of each, measured in turns and in
+ * CPU time. It measures until the result is below the limit, because each round can only bring the figures closer to those of
+ * an idle machine.
  */
-async function compareToUndici(specifier: string): Promise<number> {
-  const times: number[] = [];
-  const timesOfUndici: number[] = [];
-  for (let round = 0; round < 5; round++) {
-    times.push(await timeImport(specifier));
-    timesOfUndici.push(await timeImport("undici"));
+async function compareToUndici(specifier: string, limit: number): Promise<number> {
+  let fastest = Number.POSITIVE_INFINITY;
+  let fastestOfUndici = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < MOST_ROUNDS && (round < 3 || fastest / fastestOfUndici >= limit); round++) {
+    fastest = Math.min(fastest, await timeImport(specifier));
+    fastestOfUndici = Math.min(fastestOfUndici, await timeImport("undici"));
   }
-  return Math.min(...times) / Math.min(...timesOfUndici);
+  return fastest / fastestOfUndici;
 }
 
 // The goal is 110 kB. Since then tasks (7 kB), webhooks (4), the second interface of families and tasks of providers (9) came,
 // then the health and continued requests (6), and callers at run time (5), and budgets with a
 // period, end users and tags (4), and the places where telemetry observes a call, with the log of calls (4), and estimates, pauses of channels
 // and what the status shows of them (4).
-it("the bundle of a gateway for Workers has at most 164 kB after gzip", async () => {
+// And the marks of late charges and the one runner (2): decision record 0046.
+it("the bundle of a gateway for Workers has at most 166 kB after gzip", async () => {
   const source = `import { createGateway } from "@calotype/core"; export default createGateway({});`;
   const { outputFiles } = await bundle(source);
-  expect(gzipSync(outputFiles[0]?.contents ?? "").length).toBeLessThan(164_000);
+  expect(gzipSync(outputFiles[0]?.contents ?? "").length).toBeLessThan(166_000);
 });
 
 it("the billing calculator loads neither undici nor busboy nor any other package", async () => {
@@ -80,18 +85,13 @@ it("the billing calculator loads neither undici nor busboy nor any other package
   expect(ofCore).toEqual(expect.arrayContaining(["undici", "busboy"]));
 });
 
-// On a busy machine a measurement may be wrong, so a test that fails is repeated.
-const PATIENT = { retry: 4, timeout: 60_000 };
+const LIMIT_OF_CORE = 2;
+const LIMIT_OF_BILLING = 0.25;
 
-// The goal is 1.5. It is 1.6 to 1.8 since tasks, webhooks and the second interface of families.
-it("importing the core takes at most twice as long as importing undici", PATIENT, async () => {
-  expect(await compareToUndici("@calotype/core")).toBeLessThan(2);
+it("importing the core takes at most twice as long as importing undici", async () => {
+  expect(await compareToUndici("@calotype/core", LIMIT_OF_CORE)).toBeLessThan(LIMIT_OF_CORE);
 });
 
-it(
-  "importing the billing calculator takes at most a quarter of the time of importing undici",
-  PATIENT,
-  async () => {
-    expect(await compareToUndici("@calotype/core/billing")).toBeLessThan(0.25);
-  },
-);
+it("importing the billing calculator takes at most a quarter of the time of importing undici", async () => {
+  expect(await compareToUndici("@calotype/core/billing", LIMIT_OF_BILLING)).toBeLessThan(LIMIT_OF_BILLING);
+});

@@ -125,15 +125,15 @@ describe.each(HOSTS)("a signed request with %j", (host) => {
       new PutObjectCommand({ ...at, Body: "abc", ContentType: "image/png", CacheControl: "no-store" }),
     ],
     [
-      "PutObject",
+      "PutObject with metadata",
       new PutObjectCommand({ ...at, Body: "abc", StorageClass: "STANDARD_IA", Metadata: { a: "b  c" } }),
     ],
     [
-      "PutObject",
+      "PutObject with a disposition",
       new PutObjectCommand({ ...at, Body: "abc", ContentDisposition: "attachment", ACL: "public-read" }),
     ],
     ["GetObject", new GetObjectCommand(at)],
-    ["GetObject", new GetObjectCommand({ ...at, Range: "bytes=0-9" })],
+    ["GetObject with a range", new GetObjectCommand({ ...at, Range: "bytes=0-9" })],
     ["HeadObject", new HeadObjectCommand(at)],
     ["DeleteObject", new DeleteObjectCommand(at)],
     ["CreateMultipartUpload", new CreateMultipartUploadCommand({ ...at, ContentType: "image/png" })],

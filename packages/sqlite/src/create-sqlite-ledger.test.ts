@@ -103,7 +103,7 @@ describe("holds of a process", () => {
     expect(await other.sweep({ onLost: "charge" })).toEqual([]);
     await sleeper.settle(recordOf({ id: "req_1", charge: "0.3" }));
     expect(await other.balance("me")).toEqual({ settled: "0.3", held: "0.5" });
-    expect(await readAll(other)).toEqual([recordOf({ id: "req_1", charge: "0.3" })]);
+    expect(await readAll(other)).toEqual([recordOf({ id: "req_1", charge: "0.3", late: true })]);
   });
 });
 

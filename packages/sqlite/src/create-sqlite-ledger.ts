@@ -3,6 +3,7 @@ import {
   type CallerLedger,
   checkOptionNames,
   type HistoryLedger,
+  type RefusalLedger,
   reportFailures,
   type TaskLedger,
 } from "@calotype/core/stores";
@@ -13,6 +14,7 @@ import { createHolds, createOutbox, createRecords, createSettlement } from "./ho
 import { createHourlyTotals } from "./hourly-totals.js";
 import { openDatabase } from "./open-database.js";
 import { createOwner, renewRegularly } from "./owner.js";
+import { createRefusals } from "./refusals.js";
 import { createReports } from "./reports.js";
 import { createSlices } from "./slices.js";
 import { createTasks } from "./tasks.js";
@@ -26,6 +28,11 @@ export interface SqliteLedgerOptions {
    * in the memory of this process.
    */
   readonly path: string;
+  /**
+   * Whether the file is created, or changed if it is of an older version. Default true. With false, a file without the tables of
+   * this version is an error: for a program that only reads what a gateway has written.
+   */
+  readonly migrate?: boolean | undefined;
   /**
    * Returns the time in milliseconds since 1970. Default `Date.now`, because processes that share a file share the
    * clock of their machine. Adjust that clock gradually, as NTP does. If it jumps ahead by more than a lease, holds
@@ -41,10 +48,10 @@ export interface SqliteLedgerOptions {
 }
 
 /**
- * A ledger in an SQLite file, which also keeps tasks and callers. `tasks.watch` and `callers.watch` tell the changes of this
+ * A ledger in an SQLite file, which also keeps tasks, callers and refused requests. `tasks.watch` and `callers.watch` tell the changes of this
  * ledger object only: look for those of other processes now and then.
  */
-export interface SqliteLedger extends TaskLedger, CallerLedger, BudgetLedger, HistoryLedger {
+export interface SqliteLedger extends TaskLedger, CallerLedger, BudgetLedger, HistoryLedger, RefusalLedger {
   /**
    * Finishes the calls made so far and closes the file; later calls reject. Holds that are still open are lost at
    * once, not only when the lease expires: the next `sweep` of any process ends them. The same applies to tasks that were
@@ -68,8 +75,13 @@ export interface SqliteLedger extends TaskLedger, CallerLedger, BudgetLedger, Hi
  * ```
  */
 export function createSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
-  checkOptionNames("createSqliteLedger", options, { path: true, now: true, leaseSeconds: true });
-  const { path, now = Date.now, leaseSeconds = 30 } = options;
+  checkOptionNames("createSqliteLedger", options, {
+    path: true,
+    migrate: true,
+    now: true,
+    leaseSeconds: true,
+  });
+  const { path, migrate = true, now = Date.now, leaseSeconds = 30 } = options;
   // The value is often that of an environment variable. SQLite takes an empty path for a file that it deletes at the end.
   if (typeof path !== "string" || path === "") {
     throw new TypeError("createSqliteLedger needs the path of a file; is the environment variable set?");
@@ -77,7 +89,7 @@ export function createSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   if (!(leaseSeconds > 0 && leaseSeconds <= 86_400)) {
     throw new RangeError(`leaseSeconds must be more than 0 and at most 86400, not ${leaseSeconds}`);
   }
-  const database = openDatabase(path);
+  const database = openDatabase(path, migrate);
   const owner = createOwner(database, { now, leaseMs: leaseSeconds * 1000 });
   const queue = createWriteQueue(database);
 
@@ -121,6 +133,7 @@ export function createSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
     callers,
     budgets,
     history,
+    refusals: createRefusals(database, { read, write }),
     hold: async (hold) => await write(() => holds.open(hold)),
     settle: async (record) => await write(() => settlement.settle(record)),
     release: async (id) => await write(() => settlement.release(id)),

@@ -13,6 +13,7 @@ import {
   type UsageHistory,
   type UsageOutcome,
 } from "@calotype/core/stores";
+import { createFirst } from "./first-ids.js";
 import { DURATION_COLUMNS, type HourlyTotals } from "./hourly-totals.js";
 import { type Row, readNumber, readNumberOrNull, readText, readTextOrNull } from "./read-column.js";
 import { toCondition, toKey } from "./reports.js";
@@ -50,10 +51,10 @@ export function createHistory(
       await countOld();
       await addUp(slices, query, countsOf, options);
     },
-    page: async (query, options) => {
+    list: async function* (query, options) {
       if (query.outcomes !== undefined || query.sort === "duration") await countOld();
-      const find = query.sort === "time" ? findInOrder : findFirst;
-      return (await find(slices, query, options)).map(parseRecord);
+      const readRows = query.sort === "time" ? readInOrder : readSorted;
+      for await (const row of readRows(slices, query, options)) yield parseRecord(readText(row, "record"));
     },
     find: async (id) => {
       const [row] = await slices.select({ sql: "SELECT record FROM records WHERE id = ?", values: [id] });
@@ -156,8 +157,8 @@ const SORTS: Readonly<Record<"charge" | "duration", string>> = {
   duration: "CAST(coalesce(duration_ms, 0) AS REAL)",
 };
 
-/** Finds a page in the order of arrival, as JSON. */
-async function findInOrder(slices: Slices, query: PageQuery, options: ReportOptions): Promise<string[]> {
+/** Reads records in the order of arrival. */
+async function* readInOrder(slices: Slices, query: PageQuery, options: ReportOptions): AsyncGenerator<Row> {
   const { filter, outcomes, isDescending, limit, after } = query;
   const { condition, values } = toPageCondition(query);
   const scan = { ...scanRecords(filter, outcomes), isDescending };
@@ -165,7 +166,7 @@ async function findInOrder(slices: Slices, query: PageQuery, options: ReportOpti
   // A scan begins with its low place, which was the last one of the page before.
   const isNew = after === undefined || isDescending ? "TRUE" : "(time, id) > (?, ?)";
   const order = isDescending ? "DESC" : "ASC";
-  const found: string[] = [];
+  let left = limit;
   for await (const slice of slices.of(scan, options)) {
     const rows = await slices.select({
       sql: `SELECT record ${slice.sql} AND ${condition} AND ${isNew} ORDER BY time ${order}, id ${order} LIMIT ?`,
@@ -173,16 +174,34 @@ async function findInOrder(slices: Slices, query: PageQuery, options: ReportOpti
         ...slice.values,
         ...values,
         ...(after === undefined || isDescending ? [] : [after.time, after.id]),
-        limit - found.length,
+        left,
       ],
     });
-    found.push(...rows.map((row) => readText(row, "record")));
-    if (found.length === limit) break;
+    yield* rows;
+    left -= rows.length;
+    if (left === 0) return;
   }
-  return found;
 }
 
-/** Finds a page in the order of charges or durations, as JSON. Reads all that the query selects. */
+/** How many records are read at once by their ids. It takes a few milliseconds. */
+const READ_AT_ONCE = 200;
+
+/**
+ * Reads records in the order of charges or durations. The ids are sorted once, however many records are read. A record that
+ * changes meanwhile keeps its place.
+ */
+async function* readSorted(slices: Slices, query: PageQuery, options: ReportOptions): AsyncGenerator<Row> {
+  const ids = await findFirst(slices, query, options);
+  for (let at = 0; at < ids.length; at += READ_AT_ONCE) {
+    await slices.next(options);
+    yield* await slices.select({
+      sql: "SELECT record FROM json_each(?) AS listed CROSS JOIN records ON records.id = listed.value ORDER BY listed.key",
+      values: [JSON.stringify(ids.slice(at, at + READ_AT_ONCE))],
+    });
+  }
+}
+
+/** Finds the ids of the first records in the order of charges or durations. Reads all that the query selects, once. */
 async function findFirst(slices: Slices, query: PageQuery, options: ReportOptions): Promise<string[]> {
   const { filter, outcomes, sort, isDescending, limit, after } = query;
   const { condition, values } = toPageCondition(query);
@@ -190,23 +209,19 @@ async function findFirst(slices: Slices, query: PageQuery, options: ReportOption
   const [sign, order] = isDescending ? ["<", "DESC"] : [">", "ASC"];
   const isNew = after === undefined ? "TRUE" : `(${value}, time, id) ${sign} (CAST(? AS REAL), ?, ?)`;
   const place = after === undefined ? [] : [after.value, after.time, after.id];
-  let found: readonly { readonly value: number; readonly record: string }[] = [];
+  // The slices have the order of the query, so of two equal values the one that comes earlier is first.
+  const first = createFirst(limit, isDescending);
   for await (const slice of slices.of({ ...scanRecords(filter, outcomes), isDescending }, options)) {
-    const last = found.length === limit ? found.at(-1) : undefined;
-    // Of two equal values, the one of the earlier slice is first.
+    const last = first.last();
     const isBetter = last === undefined ? "TRUE" : `? ${sign} ${value}`;
     const rows = await slices.select({
-      sql: `SELECT ${value} AS value, record ${slice.sql} AND ${condition} AND ${isNew} AND ${isBetter}
+      sql: `SELECT ${value} AS value, id ${slice.sql} AND ${condition} AND ${isNew} AND ${isBetter}
         ORDER BY value ${order}, time ${order}, id ${order} LIMIT ?`,
-      values: [...slice.values, ...values, ...place, ...(last === undefined ? [] : [last.value]), limit],
+      values: [...slice.values, ...values, ...place, ...(last === undefined ? [] : [last]), limit],
     });
-    if (rows.length === 0) continue;
-    const better = rows.map((row) => ({ value: readNumber(row, "value"), record: readText(row, "record") }));
-    found = [...found, ...better]
-      .toSorted((one, other) => (isDescending ? other.value - one.value : one.value - other.value))
-      .slice(0, limit);
+    for (const row of rows) first.add(readNumber(row, "value"), readText(row, "id"));
   }
-  return found.map(({ record }) => record);
+  return await first.sorted(() => slices.next(options));
 }
 
 function toPageCondition({ filter, outcomes }: PageQuery): ReturnType<typeof toCondition> {

@@ -15,6 +15,7 @@ import {
   readDecimal,
   readFacts,
   type SettledRecord,
+  type SettleResult,
   type StoredHold,
   type TakeKeptOptions,
   type TakenRecords,
@@ -32,7 +33,7 @@ import { type Row, readNumber, readText } from "./read-column.js";
 /** Ends holds. Everything here runs inside a transaction. */
 export interface Settlement {
   /** @param hold the hold, if it was not in the table of holds and the caller has ended it */
-  settle(record: SettledRecord, hold?: StoredHold): void;
+  settle(record: SettledRecord, hold?: StoredHold): SettleResult;
   release(id: string): void;
   sweep(onLost: LostPolicy, own: boolean): Swept;
   /** Keeps the record of a request whose outcome is unknown. The caller ends its hold. */
@@ -75,13 +76,19 @@ export function createSettlement({ balances, holds, records }: SettlementContext
       const hold = holds.end(record.id);
       if (hold !== undefined) {
         keep(withPeriod(record, hold.periodKey));
-        return;
+        return { isLate: false };
       }
       const known = records.find(record.id);
-      if (known?.state === "settled") return;
+      if (known?.state === "settled") return { isLate: false };
+      const copy = withPeriod(record, taskHold?.periodKey ?? known?.period);
+      if (known === undefined) {
+        keep(copy);
+        return { isLate: false };
+      }
       // A sweep has already ended the hold.
-      if (known !== undefined) takeBack(known);
-      keep(withPeriod(record, taskHold?.periodKey ?? known?.period));
+      takeBack(known);
+      keep({ ...copy, late: true });
+      return { isLate: true };
     },
     release: (id) => {
       if (holds.end(id) !== undefined) return;
@@ -110,8 +117,8 @@ export interface Holds {
   /** Removes a hold and its amount from the balance, and returns it. */
   end(id: string): StoredHold | undefined;
   /**
-   * The lost holds: holds whose time is over and holds of dead owners that cannot be continued. With `own` also those of
-   * this owner; those that can be continued have no owner then.
+   * The lost holds: holds of this owner and of dead owners whose time is over, and holds of dead owners that cannot be
+   * continued. With `own` also those of this owner; those that can be continued have no owner then.
    */
   findLost(options: { readonly own: boolean }): LostHolds;
   /** Stores what another process needs to continue the request of a hold of this owner. */
@@ -143,9 +150,9 @@ export function createHolds(database: DatabaseSync, context: HoldsContext): Hold
   const insert = database.prepare("INSERT INTO holds (id, owner, expires_at, hold) VALUES (?, ?, ?, ?)");
   const remove = database.prepare("DELETE FROM holds WHERE id = ? RETURNING hold");
   const selectLost = database.prepare(
-    `SELECT id, hold FROM holds WHERE expires_at <= :now OR (upstream IS NULL AND (
-       (owner = :self AND :own)
-       OR (owner <> :self AND owner NOT IN (SELECT id FROM owners WHERE alive_until > :now))))`,
+    `SELECT id, hold FROM holds WHERE (owner = :self AND (expires_at <= :now OR (upstream IS NULL AND :own)))
+       OR (owner <> :self AND owner NOT IN (SELECT id FROM owners WHERE alive_until > :now)
+         AND (expires_at <= :now OR upstream IS NULL))`,
   );
   const leave = database.prepare("UPDATE holds SET owner = '' WHERE owner = ? AND upstream IS NOT NULL");
   const setUpstream = database.prepare("UPDATE holds SET upstream = ? WHERE id = ? AND owner = ?");

@@ -236,6 +236,46 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (hour, caller, model, channel)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- The newest requests that got an error and have no record.
+  CREATE TABLE refusals (
+    sequence INTEGER PRIMARY KEY, -- in which order they were stored
+    id TEXT NOT NULL UNIQUE,
+    caller TEXT NOT NULL, -- '' if it is not known
+    refusal TEXT NOT NULL -- all of it, as JSON
+  ) STRICT;
+  CREATE INDEX refusals_by_caller ON refusals (caller, sequence);
+  `,
+  `
+  -- What each caller has of the room for tasks that have not ended: how many, and the bytes of their inputs. And the sums.
+  CREATE TABLE task_shares (
+    caller TEXT PRIMARY KEY,
+    tasks INTEGER NOT NULL,
+    bytes INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE task_share_sums (
+    is_only INTEGER PRIMARY KEY CHECK (is_only = 1),
+    tasks INTEGER NOT NULL,
+    bytes INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO task_share_sums VALUES (1, 0, 0);
+
+  -- The bytes of its input. NULL: the task is not counted, because an older version submitted it.
+  ALTER TABLE tasks ADD COLUMN share_bytes INTEGER;
+
+  CREATE TRIGGER task_share_taken AFTER INSERT ON tasks WHEN NEW.share_bytes IS NOT NULL BEGIN
+    INSERT INTO task_shares (caller, tasks, bytes) VALUES (NEW.caller, 1, NEW.share_bytes)
+      ON CONFLICT (caller) DO UPDATE SET tasks = tasks + 1, bytes = bytes + excluded.bytes;
+    UPDATE task_share_sums SET tasks = tasks + 1, bytes = bytes + NEW.share_bytes WHERE is_only = 1;
+  END;
+
+  CREATE TRIGGER task_share_returned AFTER UPDATE OF ended_at ON tasks
+  WHEN OLD.ended_at IS NULL AND NEW.ended_at IS NOT NULL AND OLD.share_bytes IS NOT NULL BEGIN
+    UPDATE task_shares SET tasks = tasks - 1, bytes = bytes - OLD.share_bytes WHERE caller = OLD.caller;
+    DELETE FROM task_shares WHERE caller = OLD.caller AND tasks = 0;
+    UPDATE task_share_sums SET tasks = tasks - 1, bytes = bytes - OLD.share_bytes WHERE is_only = 1;
+  END;
+  `,
 ];
 
 /** "CALO": marks our files, so that we never write into another program's database. */
@@ -250,6 +290,17 @@ export function assertOurFile(database: DatabaseSync): void {
   } finally {
     if (database.isTransaction) database.exec("ROLLBACK");
   }
+}
+
+/** Throws if the file lacks tables of this version. Changes nothing. */
+export function assertNewestFormat(database: DatabaseSync): void {
+  const version = readPragma(database, "user_version");
+  if (version === MIGRATIONS.length) return;
+  throw new Error(
+    version === 0
+      ? "it has no tables of a ledger; the gateway creates them when it starts"
+      : "it lacks tables of this version of @calotype/sqlite; the gateway adds them when it starts",
+  );
 }
 
 function assertOurFormat(database: DatabaseSync, known: number): void {

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
@@ -78,6 +78,24 @@ describe("a file is rejected at startup if", () => {
     openDatabase(path).close();
     expect(refusalOf(`file:${path}?mode=ro`)).toContain("it is read-only");
   });
+});
+
+it("only the user of the process can read a new file and its log", () => {
+  const path = temporaryFile();
+  const database = openDatabase(path);
+  const modes = ["", "-wal", "-shm"].map((end) => (statSync(path + end).mode & 0o777).toString(8));
+  database.close();
+
+  expect(modes).toEqual(["600", "600", "600"]);
+});
+
+it("a file keeps the permissions that it has", () => {
+  const path = temporaryFile();
+  writeFileSync(path, "");
+  chmodSync(path, 0o640);
+  openDatabase(path).close();
+
+  expect((statSync(path).mode & 0o777).toString(8)).toBe("640");
 });
 
 it("every commit waits for the disk, and readers can read meanwhile", () => {

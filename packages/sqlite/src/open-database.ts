@@ -1,18 +1,25 @@
+import { closeSync, existsSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { assertOurFile, migrate } from "./migrations.js";
+import { assertNewestFormat, assertOurFile, migrate } from "./migrations.js";
 import { readText } from "./read-column.js";
 import { isSqliteError } from "./sqlite-error.js";
 
 /** How long startup waits for other processes that open or close the same file. */
 const PATIENCE_MS = 5000;
 
-/** Opens the database of a file in the newest format. Throws with the reason if the file cannot be used. */
-export function openDatabase(path: string): DatabaseSync {
+/**
+ * Opens the database of a file in the newest format. Throws with the reason if the file cannot be used.
+ *
+ * @param mayChange false: a file that does not exist, or has an older format, is an error
+ */
+export function openDatabase(path: string, mayChange = true): DatabaseSync {
   if (path === "") throw new Error('path must name the file of the ledger, or be ":memory:"');
   let database: DatabaseSync | undefined;
   try {
+    if (!mayChange && !existsSync(path)) throw new Error("it does not exist");
+    if (mayChange) createPrivateFile(path);
     database = new DatabaseSync(path, { timeout: PATIENCE_MS });
-    prepareFile(database);
+    prepareFile(database, mayChange);
     return database;
   } catch (error) {
     database?.close();
@@ -20,12 +27,25 @@ export function openDatabase(path: string): DatabaseSync {
   }
 }
 
-function prepareFile(database: DatabaseSync): void {
+/** SQLite would make a file that every user of the machine can read. Its log gets the permissions of the file. */
+function createPrivateFile(path: string): void {
+  if (path === ":memory:" || path.startsWith("file:")) return;
+  try {
+    closeSync(openSync(path, "ax", 0o600));
+  } catch {
+    // The file exists and keeps its permissions, or it cannot be created: SQLite says why.
+  }
+}
+
+function prepareFile(database: DatabaseSync, mayChange: boolean): void {
   assertOurFile(database);
+  if (!mayChange) assertNewestFormat(database);
   useWriteAheadLog(database);
   // FULL: each commit waits for the disk. On macOS, only `fullfsync` waits for the disk itself and not for its cache.
   database.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON");
-  migrate(database);
+  // Prompts of ended tasks are overwritten, and not only marked as free space.
+  database.exec("PRAGMA secure_delete = ON");
+  if (mayChange) migrate(database);
   // From now on `retryWhileBusy` waits for locks, not SQLite.
   database.exec("PRAGMA busy_timeout = 0");
 }

@@ -166,11 +166,20 @@ describe(`with ${COUNT} records`, { timeout: 120_000 }, () => {
     ["a series of one caller", ({ history }) => history.series({ ...WHOLE, caller: "caller-7" })],
     ["a page of an end user", ({ history }) => history.page({ endUser: "nobody" })],
     ["a page by duration", ({ history }) => history.page({ ...WHOLE, sort: "duration" })],
+    ["a list by duration", ({ history }) => drain(history.list({ ...WHOLE, sort: "duration" }))],
     ["totals", (opened) => opened.totals("caller", { endUser: "nobody" })],
     ["records", (opened) => drain(opened.records({ endUser: "nobody" }))],
   ])("%s does not block the process", async (_title, report) => {
     // In one statement each of them would take several times as long.
     expect(await measureLongestTurn(() => report(ledger()))).toBeLessThan(60);
+  });
+
+  it("a list is sorted once, however many records are read", async () => {
+    const prepare = vi.spyOn(DatabaseSync.prototype, "prepare");
+    await drain(ledger().history.list({ ...WHOLE, sort: "charge" }));
+    const [slices, reads] = [Math.ceil(COUNT / 500) + 1, Math.ceil(COUNT / 200)];
+    expect(prepare.mock.calls.length).toBeLessThanOrEqual(2 * slices + reads);
+    prepare.mockRestore();
   });
 
   it("several reports at the same time do not block the process", async () => {
@@ -196,6 +205,7 @@ describe(`with ${COUNT} records`, { timeout: 120_000 }, () => {
   it.each<[string, (ledger: SqliteLedger, signal: AbortSignal) => Promise<unknown>]>([
     ["a series", ({ history }, signal) => history.series({ ...WHOLE, endUser: "nobody" }, { signal })],
     ["a page", ({ history }, signal) => history.page({ endUser: "nobody" }, { signal })],
+    ["a sorted list", ({ history }, signal) => drain(history.list({ ...WHOLE, sort: "charge" }, { signal }))],
     ["totals", (opened, signal) => opened.totals("caller", { endUser: "nobody" }, { signal })],
     ["records", (opened, signal) => drain(opened.records({ endUser: "nobody" }, { signal }))],
   ])("%s that is stopped reads no more", async (_title, report) => {

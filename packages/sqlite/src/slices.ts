@@ -47,6 +47,8 @@ export interface Slices {
    * {@link SLICE_ROWS}, and other work goes on in between.
    */
   of(scan: Scan, options: ReportOptions): AsyncGenerator<SqlQuery, void, undefined>;
+  /** Resolves when a report may read more, see {@link Turns}. */
+  next(options: ReportOptions): Promise<void>;
   /** Runs a statement. */
   select(query: SqlQuery): Promise<Row[]>;
 }
@@ -58,6 +60,7 @@ export function createSlices(database: DatabaseSync, read: Read, turns: Turns): 
 
   return {
     select,
+    next: (options) => turns.next(options),
     of: async function* (scan, options) {
       const { source, place, condition, isDescending } = scan;
       let { low, high } = scan;

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { EntryFailure, TaskChange } from "@calotype/core/stores";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -109,6 +110,22 @@ it("an empty queue does not wait for another process that writes", async () => {
   expect(await ledger.tasks.take({ limit: 9, except: [] })).toEqual([]);
 });
 
+it.each([
+  ["short", "a lighthouse at dusk"],
+  ["long", "a lighthouse at dusk. ".repeat(9_000)],
+])("the file no longer contains the %s prompt of an ended task", async (_length, input) => {
+  const path = temporaryFile();
+  const ledger = createSqliteLedger({ path, now });
+  await submit(ledger, "1", { input });
+  await submit(ledger, "2");
+  await ledger.tasks.cancel("me", "task_1");
+  await ledger.close();
+
+  const file = readFileSync(path);
+  expect(file.includes("input of 2")).toBe(true);
+  expect(file.includes("lighthouse")).toBe(false);
+});
+
 it("ended tasks leave no input, no hold, no turn and no message behind when they are deleted", async () => {
   const path = temporaryFile();
   let time = START;
@@ -116,10 +133,13 @@ it("ended tasks leave no input, no hold, no turn and no message behind when they
   for (const name of ["1", "2", "3"]) await submit(ledger, name, { caller: name, webhooks: ["shop"] });
   await ledger.tasks.webhooks.setDisabled("3", "shop", true);
   await ledger.tasks.take({ limit: 1, except: [] });
+  await ledger.tasks.markSent("task_1");
+  await ledger.tasks.keepUpstream?.("task_1", "kept");
   await ledger.tasks.end({ id: "task_1", status: "failed" });
   for (const name of ["2", "3"]) await ledger.tasks.cancel(name, `task_${name}`);
-  for (const table of ["task_inputs", "task_turns"])
+  for (const table of ["task_inputs", "task_turns", "task_upstreams", "task_shares"])
     expect(query(path, `SELECT * FROM ${table}`)).toEqual([]);
+  expect(query(path, "SELECT tasks, bytes FROM task_share_sums")).toEqual([{ tasks: 0, bytes: 0 }]);
   expect(query(path, "SELECT 1 FROM tasks WHERE hold IS NOT NULL OR owner IS NOT NULL")).toEqual([]);
   for (const { id } of await ledger.tasks.webhooks.list({}, 9)) {
     await ledger.tasks.webhooks.finish(id, { kind: "retry", delayMs: 0, error: "503" });

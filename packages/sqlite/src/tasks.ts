@@ -6,6 +6,7 @@ import {
   checkUpstream,
   compareAge,
   type EntryFailure,
+  fitsShare,
   type HoldRecord,
   type NewTask,
   parseHold,
@@ -14,6 +15,7 @@ import {
   type Task,
   type TaskChange,
   type TaskEnd,
+  type TaskRoom,
   type TaskStatus,
   type TaskStore,
   type TaskSubmission,
@@ -57,9 +59,10 @@ export function createTasks(database: DatabaseSync, context: TasksContext): Task
   const selectPage = database.prepare(SELECT_PAGE);
   const insert = database.prepare(
     `INSERT INTO tasks (id, request_id, caller, model, operation, status, created_at, expires_at, keep_ms, repeat_key,
-       fingerprint, webhooks, hold, images)
-     VALUES (?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, '[]')`,
+       fingerprint, webhooks, hold, images, share_bytes)
+     VALUES (?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, '[]', ?)`,
   );
+  const selectShares = database.prepare(SELECT_SHARES);
   const insertInput = database.prepare("INSERT INTO task_inputs (task, input) VALUES (?, ?)");
   const removeInput = database.prepare("DELETE FROM task_inputs WHERE task = ? RETURNING input");
   const markSent = database.prepare(
@@ -84,12 +87,27 @@ export function createTasks(database: DatabaseSync, context: TasksContext): Task
 
   const findById = (id: string): TaskRow | undefined => readIfPresent(selectById.get(id));
 
+  /** Returns the refusal of a task that exceeds the share of its caller. */
+  function findFull({ caller, room }: NewTask, bytes: number): TaskSubmission | undefined {
+    if (room === undefined) return undefined;
+    const row = selectShares.get(caller);
+    const isRoom = (unit: keyof TaskRoom, size: number): boolean => {
+      const own = readNumber(row, `own_${unit}`);
+      return fitsShare({ own, others: readNumber(row, `all_${unit}`) - own, capacity: room[unit] }, size);
+    };
+    if (isRoom("tasks", 1) && isRoom("bytes", bytes)) return undefined;
+    return { kind: "full", isShareUsed: readNumber(row, "own_tasks") > 0 };
+  }
+
   function submit(task: NewTask, hold: HoldRecord): TaskSubmission {
     checkTask(task, hold);
     const { id, requestId, caller, model, operation, repeat } = task;
     const known =
       findById(id) ?? (repeat === undefined ? undefined : readIfPresent(selectByRepeat.get(repeat.key)));
     if (known !== undefined) return toRepetition(known, task);
+    const bytes = Buffer.byteLength(task.input);
+    const refusal = findFull(task, bytes);
+    if (refusal !== undefined) return refusal;
     const reservation = balances.reserve(hold);
     if (!reservation.ok) return { kind: "refused", balance: reservation.balance };
     const instant = now();
@@ -106,6 +124,7 @@ export function createTasks(database: DatabaseSync, context: TasksContext): Task
       repeat?.fingerprint ?? null,
       JSON.stringify([...new Set(task.webhooks)]),
       JSON.stringify(reservation.hold),
+      bytes,
     );
     insertInput.run(lastInsertRowid, task.input);
     queue.join(caller);
@@ -309,6 +328,10 @@ export function createTasks(database: DatabaseSync, context: TasksContext): Task
 const SELECT_TASK = `SELECT ${TASK_COLUMNS} FROM tasks WHERE id = ?`;
 const SELECT_REPEATED = `SELECT ${TASK_COLUMNS} FROM tasks WHERE repeat_key = ?`;
 const SELECT_OF_CALLER = `SELECT ${TASK_COLUMNS} FROM tasks WHERE id = ? AND caller = ?`;
+/** What all callers have, and one of them. */
+const SELECT_SHARES = `SELECT sums.tasks AS all_tasks, sums.bytes AS all_bytes,
+    coalesce(own.tasks, 0) AS own_tasks, coalesce(own.bytes, 0) AS own_bytes
+  FROM task_share_sums AS sums LEFT JOIN task_shares AS own ON own.caller = ? WHERE sums.is_only = 1`;
 const SELECT_PAGE = `SELECT ${TASK_SUMMARY_COLUMNS} FROM tasks WHERE caller = ? AND sequence < ?
   ORDER BY sequence DESC LIMIT ?`;
 

@@ -2,7 +2,7 @@ import { setImmediate as nextImmediate } from "node:timers/promises";
 import { assertWanted, type ReportOptions } from "@calotype/core/stores";
 
 /** How long reports may block the process, in milliseconds. Requests wait for at most this time and one slice. */
-const TURN_MS = 10;
+const TURN_MS = 4;
 
 /** Lets the reports of a ledger take turns with each other and with the requests of the process. */
 export interface Turns {

@@ -70,7 +70,8 @@ export function createWebhooks(database: DatabaseSync, now: () => number): Webho
   function findQueue(excluded: ReadonlySet<string>, from = 0): DueEndpoint | undefined {
     for (const row of selectQueues.iterate(from, Math.floor(now()))) {
       const name = readName(row);
-      if (!excluded.has(keyOf(name))) return { ...name, nextAt: readNumber(row, "next_at") };
+      const isExcluded = excluded.has(keyOf(name)) || excluded.has(keyOf({ caller: name.caller }));
+      if (!isExcluded) return { ...name, nextAt: readNumber(row, "next_at") };
     }
     return undefined;
   }
@@ -177,7 +178,9 @@ const readName = (row: Row): WebhookEndpointName => ({
   endpoint: readText(row, "endpoint"),
 });
 
-const keyOf = ({ caller, endpoint }: WebhookEndpointName): string => JSON.stringify([caller, endpoint]);
+/** Without `endpoint`, the key of all endpoints of the caller. */
+const keyOf = ({ caller, endpoint }: WebhookTakeOptions["except"][number]): string =>
+  JSON.stringify([caller, endpoint]);
 
 /** The contents of a filter are always values, never SQL. */
 function toCondition({ caller, endpoint, task, state }: WebhookFilter): {

@@ -29,15 +29,18 @@ interface Entry {
  */
 export function createWriteQueue(database: DatabaseSync): WriteQueue {
   const commitTogether = createBatchWriter(database);
+  const { letOthersWrite, noteWrite } = createPauses();
   const pending: Entry[] = [];
   let isDraining = false;
 
   const drain = async (): Promise<void> => {
     while (pending.length > 0) {
       await nextTurn();
+      await letOthersWrite();
       const batch = pending.splice(0, LARGEST_BATCH);
       try {
         const notifyAll = await retryWhileBusy(() => commitTogether(batch));
+        noteWrite();
         for (const notify of notifyAll) notify();
       } catch (error) {
         for (const { reject } of batch) reject(error);
@@ -59,6 +62,32 @@ export function createWriteQueue(database: DatabaseSync): WriteQueue {
         void drain();
       }
       return await promise;
+    },
+  };
+}
+
+/** How long a process may write without a pause. */
+const LONGEST_RUN_MS = 100;
+
+/**
+ * SQLite gives its lock to the process that asks next, not to the one that has waited longest. A process with much to write asks again
+ * within microseconds. Others ask every few milliseconds, so they could wait for more than ten seconds. So a run of writes is
+ * followed by a pause that is longer than the time between two attempts of the others. Operations that are added meanwhile
+ * share the next transaction.
+ */
+function createPauses(): { readonly letOthersWrite: () => Promise<void>; readonly noteWrite: () => void } {
+  let runBegan = 0;
+  let lastWrite = Number.NEGATIVE_INFINITY;
+  return {
+    letOthersWrite: async () => {
+      const now = performance.now();
+      const isNewRun = now - lastWrite > LONGEST_PAUSE_MS + 1;
+      if (!isNewRun && now - runBegan < LONGEST_RUN_MS) return;
+      if (!isNewRun) await sleep(LONGEST_PAUSE_MS + 2);
+      runBegan = performance.now();
+    },
+    noteWrite: () => {
+      lastWrite = performance.now();
     },
   };
 }
@@ -103,6 +132,7 @@ function createSavepoint(database: DatabaseSync): (entry: Entry) => () => void {
 }
 
 const PATIENCE_MS = 10_000;
+/** The longest pause between two attempts, less 1 ms. */
 const LONGEST_PAUSE_MS = 10;
 
 /**
@@ -112,17 +142,18 @@ const LONGEST_PAUSE_MS = 10;
 export async function retryWhileBusy<T>(attempt: () => T, patienceMs: number = PATIENCE_MS): Promise<T> {
   const deadline = performance.now() + patienceMs;
   for (;;) {
+    const leftMs = deadline - performance.now();
     try {
       return attempt();
     } catch (error) {
       if (!isSqliteError(error, "busy")) throw error;
-      if (performance.now() > deadline) {
+      if (leftMs < 0) {
         throw new Error(`Another process keeps the ledger's file locked for more than ${patienceMs} ms.`, {
           cause: error,
         });
       }
     }
-    // Of random length, so that waiting processes do not retry at the same time.
-    await sleep(1 + Math.random() * LONGEST_PAUSE_MS);
+    // Of random length, so that waiting processes do not retry at the same time. Who has waited longer asks more often.
+    await sleep(1 + Math.random() * LONGEST_PAUSE_MS * Math.max(0, leftMs / patienceMs));
   }
 }

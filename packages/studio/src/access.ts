@@ -1,4 +1,6 @@
 import type { GatewayRequest } from "@calotype/core/adapter";
+import { findLocalRefusal } from "./local-request.js";
+import type { Refusal } from "./refused-page.js";
 import type { Role } from "./wire.js";
 
 /** A request as {@link Authorize} gets it: without its body. A Web `Request` has these fields too. */
@@ -12,79 +14,36 @@ export interface StudioRequest {
   clientAddress?(): string | undefined;
 }
 
-/** Your own check of who may open the studio. Anything but `"viewer"` and `"admin"` refuses the request. */
-export type Authorize = (
-  request: StudioRequest,
-) => Role | false | null | undefined | Promise<Role | false | null | undefined>;
+/**
+ * What {@link Authorize} returns: the role of the person, or `"terminal"`. That lets in, as admin, browsers that have opened a link
+ * which the studio prints in the terminal of the process. Anything else refuses the request.
+ */
+export type StudioAccess = Role | "terminal" | false | null | undefined;
 
-/** Why a request is refused: `denied` by `authorize`, or it may have come from another machine. */
-export type Refusal = "denied" | "production" | "no-address" | "remote" | "host" | "forwarded";
+/** Your own check of who may open the studio. */
+export type Authorize = (request: StudioRequest) => StudioAccess | Promise<StudioAccess>;
 
-/** Who sent a request. */
-export type Access =
-  | { readonly role: Role; readonly access: "authorize" | "local" }
+/** What the sender of a request may do. */
+export type Admission =
+  | {
+      readonly role: Role;
+      readonly access: "authorize" | "local";
+      /** Only with a session of the terminal. */
+      readonly needsSession: boolean;
+    }
   | { readonly refusal: Refusal };
 
 /** Finds out what the sender of a request may do. Rejects if `authorize` fails. */
-export async function findAccess(request: StudioRequest, authorize: Authorize | undefined): Promise<Access> {
+export async function findAccess(
+  request: GatewayRequest,
+  authorize: Authorize | undefined,
+): Promise<Admission> {
   if (authorize === undefined) {
     const refusal = findLocalRefusal(request);
-    return refusal === undefined ? { role: "admin", access: "local" } : { refusal };
+    return refusal === undefined ? { role: "admin", access: "local", needsSession: true } : { refusal };
   }
   const role = await authorize(request);
-  return role === "admin" || role === "viewer" ? { role, access: "authorize" } : { refusal: "denied" };
-}
-
-/** Headers that proxies and tunnels add. */
-const OF_PROXIES =
-  /^(?:(?:x-)?forwarded(?:-.*)?|via|x-real-.*|x-original-.*|(?:.*-)?client-ip|(?:cf|cdn|fly|fastly|ngrok|x-(?:envoy|amzn|azure|arr|appengine))-.*)$/i;
-
-/**
- * Returns why a request may have come from another machine, or through a page of another site. A proxy on this machine
- * connects from a loopback address too. Most add a header. One that adds none cannot be recognized, because the remote client
- * chooses `Host`: so an app in production needs `authorize`.
- */
-function findLocalRefusal(request: StudioRequest): Refusal | undefined {
-  if (isProduction()) return "production";
-  const { headers } = request;
-  const address = request.clientAddress?.();
-  if (address === undefined || headers.keys === undefined) return "no-address";
-  if (!isLoopback(address)) return "remote";
-  const hosts = [headers.get("host") ?? "", ...readUrlHost(request.url)];
-  if (!hosts.every(isLocalHost)) return "host";
-  for (const name of headers.keys()) {
-    if (OF_PROXIES.test(name)) return "forwarded";
-  }
-  return undefined;
-}
-
-function isProduction(): boolean {
-  try {
-    return globalThis.process?.env["NODE_ENV"] === "production";
-  } catch {
-    // Deno throws here if the app may not read the variable.
-    return false;
-  }
-}
-
-/** Whether an IP address is one of this machine itself. `::ffff:` is IPv4 on a socket of IPv6. */
-function isLoopback(address: string): boolean {
-  const ip = address.toLowerCase().replace(/^::ffff:(?=\d+\.)/, "");
-  return (
-    ip === "::1" || (/^127(?:\.\d{1,3}){3}$/.test(ip) && ip.split(".").every((part) => Number(part) < 256))
-  );
-}
-
-/** The host of an absolute URL, which is the host of the request in place of the header (RFC 9112, section 3.2.2). */
-function readUrlHost(url: string): readonly string[] {
-  const match = /^[a-z][a-z\d+.-]*:\/\/([^/?#]*)/i.exec(url);
-  return match === null ? [] : [match[1] ?? ""];
-}
-
-/** Whether a `Host` header names this machine. Any other name may be a site that resolves to a loopback address. */
-function isLocalHost(host: string): boolean {
-  const match = /^(?:\[([\da-f:.]+)\]|([^:[\]]+))(?::\d{1,5})?$/i.exec(host);
-  if (match === null) return false;
-  const [, ipv6, name = ""] = match;
-  return ipv6 === undefined ? name.toLowerCase() === "localhost" || isLoopback(name) : isLoopback(ipv6);
+  if (role === "terminal") return { role: "admin", access: "authorize", needsSession: true };
+  if (role !== "admin" && role !== "viewer") return { refusal: "denied" };
+  return { role, access: "authorize", needsSession: false };
 }

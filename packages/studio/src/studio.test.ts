@@ -2,6 +2,7 @@ import { gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { FILES } from "#assets";
 import { createStudio } from "./studio.js";
+import { openSession } from "./testing/open-session.js";
 import { openStudio } from "./testing/open-studio.js";
 
 const script = FILES.find(([path]) => path.endsWith(".js"))?.[0] ?? "";
@@ -138,13 +139,13 @@ describe("the files of the page", () => {
 });
 
 /** Visits an address of a host, from this machine. */
-const visit = (url: string, mountPath?: string) => {
+const visit = async (url: string, mountPath?: string) => {
   const { studio } = openStudio();
   return studio.handle({
     method: "GET",
     url,
     mountPath,
-    headers: new Headers({ host: "localhost" }),
+    headers: new Headers({ host: "localhost", cookie: await openSession(studio) }),
     body: null,
     signal: new AbortController().signal,
     clientAddress: () => "::1",
@@ -152,9 +153,9 @@ const visit = (url: string, mountPath?: string) => {
 };
 
 describe("where it is mounted", () => {
-  it.each(["/", "/studios", "/other/studio", "/v1/models", ""])("%j is not the studio's", (url) => {
-    expect(visit(url)).toBeNull();
-    expect(visit(url, "/")).toBeNull();
+  it.each(["/", "/studios", "/other/studio", "/v1/models", ""])("%j is not the studio's", async (url) => {
+    expect(await visit(url)).toBeNull();
+    expect(await visit(url, "/")).toBeNull();
   });
 
   it.each(["/studio?x=/studio", "http://localhost:1/studio/try", "/studio/"])("%s is", async (url) => {
@@ -179,7 +180,8 @@ describe("where it is mounted", () => {
 
   it("serves Web requests whose host says where they come from", async () => {
     const { studio } = openStudio();
-    const request = new Request("http://localhost/studio", { headers: { host: "localhost" } });
+    const cookie = await openSession(studio);
+    const request = new Request("http://localhost/studio", { headers: { host: "localhost", cookie } });
 
     expect((await studio.fetch(request)).status).toBe(403);
     expect((await studio.fetch(request, { clientAddress: () => "127.0.0.1" })).status).toBe(200);

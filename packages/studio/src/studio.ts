@@ -9,16 +9,19 @@ import {
 import { type Authorize, findAccess } from "./access.js";
 import { createApi } from "./api/api.js";
 import type { StudioGateway } from "./api/route.js";
+import { isProduction } from "./local-request.js";
 import { respondWithFile, respondWithPage } from "./page-files.js";
 import { refuse } from "./refused-page.js";
 import { respondToFailure, respondWithError } from "./respond.js";
+import { createTerminalSessions, type SessionTarget } from "./terminal-sessions.js";
 
 /** The options of {@link createStudio}. */
 export interface StudioOptions {
   /**
    * Your own check of who may open the studio: `"viewer"` may look, `"admin"` may also change callers, probe channels, and
-   * spend the money of `caller`. It is called for every request of the page. Default: the studio responds only to requests
-   * that come from this machine and through no known proxy, as `"admin"`, and to none with `NODE_ENV=production`.
+   * spend the money of `caller`. It is called for every request of the page. `"terminal"` lets in, as admin, browsers that have
+   * opened a link which the studio prints in the terminal. Default: as with `"terminal"`, but only for requests that come
+   * from this machine and through no known proxy, and never with `NODE_ENV=production`.
    */
   readonly authorize?: Authorize | undefined;
   /**
@@ -37,7 +40,17 @@ export interface StudioOptions {
 }
 
 /** A studio, to be mounted with the adapters of a gateway. */
-export type Studio = Pick<Gateway, "basePath" | "handle" | "notFound" | "fetch">;
+export interface Studio extends Pick<Gateway, "basePath" | "handle" | "notFound" | "fetch"> {
+  /**
+   * Prints a link on stderr that opens the studio in one browser, once and within ten minutes. The studio also prints one when its
+   * page is opened without a session. Call it where the app says at which address it listens. It does nothing if the
+   * studio needs no link, or responds to nobody.
+   *
+   * @param url the address of the studio, such as `http://localhost:8787/studio`
+   * @throws TypeError if it is no address
+   */
+  printLink(url: string): void;
+}
 
 /** The views of the page. Their paths get its HTML. */
 const VIEWS: ReadonlySet<string> = new Set(["", "try", "usage", "channels", "callers", "prices"]);
@@ -73,21 +86,27 @@ export function createStudio(gateway: StudioGateway, options: StudioOptions = {}
   const { authorize, caller, logger = consoleLogger } = options;
   const ownPath = checkBasePath(options.basePath ?? "/studio");
   const api = createApi({ gateway, caller, logger });
+  const sessions = createTerminalSessions();
 
   const respondTo = async (
     request: GatewayRequest,
     base: string,
     below: string,
   ): Promise<GatewayResponse> => {
-    const isApi = below.startsWith("/api/");
+    const kind = findKind(below);
+    const isApi = kind === "api";
     try {
       const access = await findAccess(request, authorize);
-      if ("refusal" in access) return refuse(access.refusal, { isApi });
+      if ("refusal" in access) return refuse(access.refusal, { isApi, path: base });
+      if (access.needsSession) {
+        const response = sessions.check(request, { base, below, kind });
+        if (response !== undefined) return response;
+      }
       if (isApi) return await api(request, below.slice(5), access);
       if (request.method !== "GET" && request.method !== "HEAD") {
         return respondWithError(405, "method_not_allowed", "Send GET.");
       }
-      if (below.startsWith("/assets/")) return await respondWithFile(below.slice(1), request);
+      if (kind === "file") return await respondWithFile(below.slice(1), request);
       const [view = ""] = below.slice(1).split("/");
       return await respondWithPage(base, VIEWS.has(view) ? 200 : 404);
     } catch (cause) {
@@ -103,7 +122,16 @@ export function createStudio(gateway: StudioGateway, options: StudioOptions = {}
   };
   const notFound: Studio["notFound"] = () =>
     respondWithError(404, "not_found", `The studio is at ${ownPath}.`);
-  return { basePath: ownPath, handle, notFound, fetch: createFetch({ handle, notFound }) };
+  const printLink: Studio["printLink"] = (url) => {
+    if (!URL.canParse(url)) throw new TypeError(`The address of the studio must be a URL, not ${url}.`);
+    if (authorize === undefined && !isProduction()) sessions.printLink(url);
+  };
+  return { basePath: ownPath, handle, notFound, printLink, fetch: createFetch({ handle, notFound }) };
+}
+
+function findKind(below: string): SessionTarget["kind"] {
+  if (below.startsWith("/api/")) return "api";
+  return below.startsWith("/assets/") ? "file" : "view";
 }
 
 /** A misspelled `authorize` must not open the studio to everyone who comes through a proxy on the same machine. */

@@ -22,6 +22,7 @@ import type {
   GatewayStatus,
   LimitStatus,
   ProbeEstimate,
+  Refusal,
   RequestEstimate,
 } from "@calotype/core/operator";
 
@@ -143,8 +144,16 @@ export interface SearchResult {
   /** Names that contain the text. */
   readonly models: readonly string[];
   /** The request whose id the text is. */
-  readonly request?: UsageRecord;
+  readonly request?: FoundRequest;
 }
+
+/** A request that got an error and has no usage record. */
+export interface RefusedRequest extends Refusal {
+  readonly state: "refused";
+}
+
+/** `GET api/requests/ID`. */
+export type FoundRequest = UsageRecord | RefusedRequest;
 
 /** `GET api/prices`. */
 export interface PriceView {

@@ -320,6 +320,7 @@ function openGateway(admission: AdmissionStore, lines: string[]) {
     limits: { requestsPerMinute: 100, concurrent: 1 },
     admission,
     logger: {
+      info: () => {}, // a line for each refused request
       warn: (_fields, message) => void lines.push(message),
       error: (_fields, message) => void lines.push(message),
     },

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import { createGateway } from "@calotype/core";
-import { closeOnSignals, toNodeHandler } from "@calotype/node";
+import { closeOnSignals, jsonFile, toNodeHandler } from "@calotype/node";
 
 /** How the server of this file ends. */
 export interface ClosingPlan {
@@ -9,6 +9,10 @@ export interface ClosingPlan {
   readonly deadlineSeconds?: number;
   /** `onClosed` throws. */
   readonly failsToClose?: boolean;
+  /** A file with the callers, which are options that can be reloaded. */
+  readonly callersFile?: string;
+  /** Whether the file is watched. */
+  readonly watches?: boolean;
 }
 
 const plan: ClosingPlan = JSON.parse(await text(process.stdin));
@@ -23,8 +27,16 @@ const gateway = createGateway({
       modelMapping: { "seedream-4-0-250828": "doubao-seedream-4-0-250828" },
     },
   ],
-  callers: [{ id: "tester", key: "caller-canary-1f5d7c20" }],
-  logger: { warn: () => undefined, error: () => undefined },
+  callers:
+    plan.callersFile === undefined
+      ? [{ id: "tester", key: "caller-canary-1f5d7c20" }]
+      : jsonFile(plan.callersFile, { watch: plan.watches }),
+  logger: {
+    warn: () => undefined,
+    error: (_fields, message) => {
+      if (plan.callersFile !== undefined) process.stderr.write(`logged: ${message}\n`);
+    },
+  },
 });
 const server = createServer(toNodeHandler(gateway)).listen(0, "127.0.0.1", () => {
   const address = server.address();

@@ -21,6 +21,7 @@ export function describeHostileStrings(open: OpenLedger): void {
       const { ledger } = bench();
       const names = { caller: text, group: text, model: text };
       const record = recordOf({ ...names, id: text, channel: text, upstreamModel: text, errorCode: text });
+      const marked = { ...record, late: true };
       await ledger.hold(holdOf({ ...names, id: text, budget: "1" }));
       expect(await ledger.balance(text)).toEqual({ settled: "0", held: "0.5" });
       expect(await ledger.sweep({ onLost: "release", own: true })).toEqual([
@@ -28,13 +29,13 @@ export function describeHostileStrings(open: OpenLedger): void {
       ]);
       await ledger.settle(record);
 
-      expect(await readRecords(ledger, { caller: text, model: text, channel: text })).toStrictEqual([record]);
+      expect(await readRecords(ledger, { caller: text, model: text, channel: text })).toStrictEqual([marked]);
       expect(await ledger.balance(text)).toEqual({ settled: "0.3", held: "0" });
       for (const key of ["caller", "model", "channel"] as const) {
         expect(await ledger.totals(key)).toMatchObject([{ key: text, charge: "0.3" }]);
       }
       const taken = await ledger.takeUndelivered(1, 0);
-      expect(taken).toStrictEqual([record]);
+      expect(taken).toStrictEqual([marked]);
       await ledger.markDelivered(taken);
       expect(await peekUndelivered(ledger)).toEqual([]);
     });

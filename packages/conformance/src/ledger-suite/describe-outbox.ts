@@ -173,9 +173,11 @@ export function describeOutbox(open: OpenLedger): void {
       if (before === "was delivered") await ledger.markDelivered(swept);
       await ledger.settle(recordOf({ id: "req_1" }));
 
-      expect(await ledger.takeUndelivered(10, LEASE_MS)).toStrictEqual([recordOf({ id: "req_1" })]);
+      expect(await ledger.takeUndelivered(10, LEASE_MS)).toStrictEqual([
+        recordOf({ id: "req_1", late: true }),
+      ]);
       clock.advance(LEASE_MS);
-      expect(await peekUndelivered(ledger)).toStrictEqual([recordOf({ id: "req_1" })]);
+      expect(await peekUndelivered(ledger)).toStrictEqual([recordOf({ id: "req_1", late: true })]);
     });
 
     it.each<[string, "waits" | "is leased" | "was delivered"]>([
@@ -200,7 +202,7 @@ export function describeOutbox(open: OpenLedger): void {
       expect(await peekUndelivered(ledger)).toEqual([]);
       await ledger.settle(recordOf({ id: "req_1" }));
       await ledger.markDelivered([...swept, released]);
-      expect(await peekUndelivered(ledger)).toStrictEqual([recordOf({ id: "req_1" })]);
+      expect(await peekUndelivered(ledger)).toStrictEqual([recordOf({ id: "req_1", late: true })]);
     });
 
     it("is not marked by marking its older version", async () => {

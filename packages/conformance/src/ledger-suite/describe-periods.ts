@@ -95,7 +95,7 @@ export function describePeriods(open: OpenLedger): void {
         const released = releasedOf({ id: "req_1", period: TODAY });
         expect(await readRecords(ledger)).toEqual([
           released,
-          recordOf({ id: "req_2", charge: "0.1", period: TODAY }),
+          recordOf({ id: "req_2", charge: "0.1", period: TODAY, late: true }),
         ]);
         await ledger.settle(recordOf({ id: "req_1", charge: "0.4" }));
         expect(await ledger.budgets.list()).toMatchObject([{ key: TODAY, settled: "0.5", held: "0" }]);

@@ -1,4 +1,4 @@
-import type { RecordPage, RecordQuery } from "@calotype/core/billing";
+import type { RecordPage, RecordQuery, UsageRecord } from "@calotype/core/billing";
 import { describe, expect, it } from "vitest";
 import { timeAfterStart } from "./clock.js";
 import { holdOf, recordOf } from "./entries.js";
@@ -10,6 +10,12 @@ export function describeRecordPages(open: OpenLedger): void {
   const bench = useLedger(open);
   const page = async (query?: RecordQuery): Promise<RecordPage> =>
     await historyOf(bench().ledger).page(query);
+
+  async function list(query: RecordQuery): Promise<UsageRecord[]> {
+    const records: UsageRecord[] = [];
+    for await (const record of historyOf(bench().ledger).list(query)) records.push(record);
+    return records;
+  }
 
   /** The ids of all pages, each in one string. */
   async function readPages(query: RecordQuery): Promise<string[]> {
@@ -98,10 +104,33 @@ export function describeRecordPages(open: OpenLedger): void {
         },
         ["cb", "a"],
       ],
-    ])("of %j are %j", async (query, pages) => {
+    ])("of %j are %j, and a list has the same order", async (query, pages) => {
       await enterSix();
       expect(await readPages(query)).toEqual(pages);
+      expect(idsOf(await list({ ...query, limit: undefined })).join("")).toBe(pages.join(""));
+      expect(idsOf(await list(query)).join("")).toBe(pages[0]);
     });
+
+    it.each(["time", "charge", "duration"] as const)(
+      "a list of 1,100 records by %s has each of them once, also with a record that changes meanwhile",
+      async (sort) => {
+        const { ledger } = bench();
+        const ids = Array.from({ length: 1_100 }, (_, at) => `r${String(at).padStart(4, "0")}`);
+        await ledger.hold(holdOf({ id: "r1099", amount: "0" }));
+        await ledger.sweep({ onLost: "charge", own: true });
+        await Promise.all(
+          ids
+            .slice(0, -1)
+            .map((id, at) => ledger.settle(recordOf({ id, charge: String(at % 7), durationMs: at % 11 }))),
+        );
+        const read: string[] = [];
+        for await (const { id } of historyOf(ledger).list({ sort, order: "ascending" })) {
+          if (read.push(id) === 700)
+            await ledger.settle(recordOf({ id: "r1099", charge: "99", durationMs: 99 }));
+        }
+        expect(read.toSorted()).toEqual(ids);
+      },
+    );
 
     it("show each record once while others are stored", async () => {
       await enterSix();
@@ -138,6 +167,10 @@ export function describeRecordPages(open: OpenLedger): void {
       await expect(page({ ...query })).rejects.toThrow(RangeError);
       await expect(page({ ...query })).rejects.toThrow(message);
     });
+
+    it.each([0, 100_001, 1.5])("a list of at most %d records is refused", async (limit) => {
+      await expect(list({ limit })).rejects.toThrow("limit must be a whole number from 1 to 100000");
+    });
   });
 
   describe("a record", () => {
@@ -149,7 +182,7 @@ export function describeRecordPages(open: OpenLedger): void {
       await ledger.sweep({ onLost: "charge", own: true });
       expect(await history.find("a")).toMatchObject({ state: "unresolved", charge: "0.5" });
       await ledger.settle(recordOf({ id: "a" }));
-      expect(await history.find("a")).toEqual(recordOf({ id: "a" }));
+      expect(await history.find("a")).toEqual(recordOf({ id: "a", late: true }));
       for (const id of ["b", "", "a\u0000"]) expect(await history.find(id)).toBeUndefined();
     });
   });

@@ -73,7 +73,7 @@ export function describeReopening(open: OpenLedger): void {
       expect(await readRecords(anew)).toEqual([recordOf({ id: "req_1" })]);
     });
 
-    it("sweeps earlier holds when they have expired", async () => {
+    it("sweeps earlier holds when they have expired and their process is dead", async () => {
       const { ledger, clock } = bench();
       await ledger.hold(holdOf({ id: "req_1" }));
       const anew = await reopen();

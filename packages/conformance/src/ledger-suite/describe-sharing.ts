@@ -63,6 +63,15 @@ export function describeSharing(open: OpenLedger): void {
       expect(await one.balance("me")).toEqual({ settled: "0.3", held: "0" });
     });
 
+    it("leaves expired holds of a process that is alive to that process", async () => {
+      const [one, other] = await openTwo();
+      await one.hold(holdOf({ id: "req_1", ttlMs: 1_000 }));
+      bench().clock.advance(1_000);
+
+      expect(await other.sweep({ onLost: "release" })).toEqual([]);
+      expect(idsOf(await one.sweep({ onLost: "release" }))).toEqual(["req_1"]);
+    });
+
     it("corrects a record that another process swept and delivered, if its request reached no provider", async () => {
       const [one, other] = await openTwo();
       await one.hold(holdOf({ id: "req_1", amount: "1", budget: "1" }));

@@ -110,20 +110,36 @@ export function describeSweeps(open: OpenLedger): void {
     const bench = useLedger(open);
 
     it.each(["release", "charge"] as const)(
-      "with onLost %s a late settlement replaces the unresolved record",
+      "with onLost %s a late settlement replaces the unresolved record, and is marked",
       async (onLost) => {
         const { ledger } = bench();
         await ledger.hold(holdOf({ id: "req_1" }));
         await ledger.sweep({ onLost, own: true });
-        await ledger.settle(recordOf({ id: "req_1", charge: "0.3" }));
+        expect(await ledger.settle(recordOf({ id: "req_1", charge: "0.3" }))).toEqual({ isLate: true });
 
-        expect(await readRecords(ledger)).toStrictEqual([recordOf({ id: "req_1", charge: "0.3" })]);
+        expect(await readRecords(ledger)).toStrictEqual([
+          recordOf({ id: "req_1", charge: "0.3", late: true }),
+        ]);
         expect(await ledger.balance("me")).toEqual({ settled: "0.3", held: "0" });
         expect(await ledger.totals("caller")).toEqual([
           { key: "me", requests: 1, images: 1, charge: "0.3", unresolved: 0 },
         ]);
       },
     );
+
+    it("a budget can be exceeded by the charge of a late settlement, and by no more", async () => {
+      const { ledger } = bench();
+      const ofBudget = { amount: "1", budget: "1" };
+      await ledger.hold(holdOf({ id: "req_1", ...ofBudget }));
+      await ledger.sweep({ onLost: "release", own: true });
+      expect(await ledger.hold(holdOf({ id: "req_2", ...ofBudget }))).toEqual({ ok: true });
+      expect(await ledger.settle(recordOf({ id: "req_2", charge: "1" }))).toEqual({ isLate: false });
+      expect(await ledger.settle(recordOf({ id: "req_1", charge: "1" }))).toEqual({ isLate: true });
+
+      expect(await ledger.balance("me")).toEqual({ settled: "2", held: "0" });
+      const marked = (await readRecords(ledger)).filter((record) => "late" in record);
+      expect(idsOf(marked)).toEqual(["req_1"]);
+    });
 
     it("a second late settlement changes nothing", async () => {
       const { ledger } = bench();
@@ -206,7 +222,7 @@ export function describeSweeps(open: OpenLedger): void {
       await ledger.settle(recordOf({ id: "req_1", charge: "0.3" }));
       await ledger.release("req_1");
 
-      expect(await readRecords(ledger)).toStrictEqual([recordOf({ id: "req_1", charge: "0.3" })]);
+      expect(await readRecords(ledger)).toStrictEqual([recordOf({ id: "req_1", charge: "0.3", late: true })]);
       expect(await ledger.balance("me")).toEqual({ settled: "0.3", held: "0" });
     });
 

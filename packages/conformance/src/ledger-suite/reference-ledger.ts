@@ -7,7 +7,7 @@ import type {
   UsageRecord,
   UsageTotal,
 } from "@calotype/core/billing";
-import type { BudgetPeriod, HoldRecord, HoldResult } from "@calotype/core/stores";
+import type { BudgetPeriod, HoldRecord, HoldResult, SettleResult } from "@calotype/core/stores";
 import { fromUnits, toUnits } from "./units.ts";
 
 interface Kept {
@@ -48,13 +48,15 @@ export class ReferenceLedger {
     return { ok: true };
   }
 
-  settle(record: SettledRecord): void {
+  settle(record: SettledRecord): SettleResult {
     const known = this.find(record.id)?.record;
-    if (known?.state === "settled") return;
+    if (known?.state === "settled") return { isLate: false };
+    const isLate = known !== undefined;
     const period = this.#holds.find(({ id }) => id === record.id)?.key ?? known?.period;
     this.#kept = this.#kept.filter((kept) => kept.record.id !== record.id);
     this.#endHold(record.id);
-    this.#keep({ ...record, ...(period !== undefined && { period }) });
+    this.#keep({ ...record, ...(period !== undefined && { period }), ...(isLate && { late: true }) });
+    return { isLate };
   }
 
   release(id: string): void {

@@ -9,6 +9,6 @@ describeLedger("in memory", ({ now }) => ({ ledger: createMemoryLedger({ now }) 
 });
 describeTasks("in memory", ({ now }) => ({ ledger: createMemoryLedger({ now }) }), {
   canContinue: true,
-  queueLength: 900,
+  queueLength: 450,
 });
 describeCallers("in memory", ({ now }) => ({ ledger: createMemoryLedger({ now }) }));

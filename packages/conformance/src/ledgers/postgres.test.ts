@@ -2,6 +2,7 @@ import { createPostgresLedger, type PostgresLedger } from "@calotype/postgres";
 import { describeCallers } from "../caller-suite.js";
 import type { Clock } from "../ledger-suite/clock.js";
 import { describeLedger } from "../ledger-suite.js";
+import { describeRefusals } from "../refusal-suite.js";
 import { describeWithService } from "../support/needs-service.js";
 import { POSTGRES, useTestSchema } from "../support/postgres-service.js";
 import { isFull } from "../support/test-run.js";
@@ -49,4 +50,5 @@ await describeWithService(POSTGRES, (url) => {
     randomRuns: RUNS,
   });
   describeCallers("in PostgreSQL", openSchema, { isDurable: true, isShared: true, tellsOthers: true });
+  describeRefusals("in PostgreSQL", openSchema);
 });

@@ -6,6 +6,7 @@ import { afterAll } from "vitest";
 import { describeCallers } from "../caller-suite.js";
 import type { Clock } from "../ledger-suite/clock.js";
 import { describeLedger } from "../ledger-suite.js";
+import { describeRefusals } from "../refusal-suite.js";
 import { isFull } from "../support/test-run.js";
 import { describeTasks } from "../task-suite.js";
 
@@ -78,3 +79,4 @@ describeTasks("in SQLite's memory", openMemory, {
 });
 describeCallers("in a file of SQLite", openFile, { isDurable: true, isShared: true });
 describeCallers("in SQLite's memory", openMemory);
+describeRefusals("in a file of SQLite", openFile);

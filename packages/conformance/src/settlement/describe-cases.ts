@@ -8,6 +8,11 @@ import { GROUPS } from "./rows.js";
 import type { Case } from "./start-case.js";
 import { isNative, isQwenImage } from "./ways.js";
 
+/** A case, and what happens in it: the title of its test. */
+export interface NamedCase extends Case {
+  readonly name: string;
+}
+
 /** Runs the chosen rows, in each of their ways and with each price. */
 export function describeCases(isChosen: (row: Row) => boolean): void {
   const groups = GROUPS.map(({ title, rows }) => ({
@@ -17,7 +22,7 @@ export function describeCases(isChosen: (row: Row) => boolean): void {
 
   // In parallel: each case has its own sockets and mostly waits.
   describe.concurrent.each(groups)("$title", ({ cases }) => {
-    it.each(cases)("$row.happened $row.detail ($way, by $pricing)", async (played) => {
+    it.each(cases)("$name ($way, by $pricing)", async (played) => {
       expect(await observeCase(played)).toEqual(toExpectedOutcome(played));
     });
   });
@@ -27,13 +32,14 @@ export function describeCases(isChosen: (row: Row) => boolean): void {
  * Qwen-Image reports no tokens, so it has no price by token. The price does not depend on the way, so one way of each row has
  * a price by token. `npm run test:full` has both prices for all ways.
  */
-export function toCases(row: Row): readonly Case[] {
+export function toCases(row: Row): readonly NamedCase[] {
   const withTokens = row.ways.filter((way) => !isQwenImage(way));
   const some = row.isLarge ? [] : withTokens.filter((way) => !isNative(way)).slice(0, 1);
   const byToken = isFull() ? withTokens : some;
-  return row.ways.flatMap((way): Case[] => [
-    { row, way, pricing: "image" },
-    ...(byToken.includes(way) ? [{ row, way, pricing: "token" } as const] : []),
+  const name = [row.happened, row.detail].filter((part) => part !== undefined).join(": ");
+  return row.ways.flatMap((way): NamedCase[] => [
+    { name, row, way, pricing: "image" },
+    ...(byToken.includes(way) ? [{ name, row, way, pricing: "token" } as const] : []),
   ]);
 }
 

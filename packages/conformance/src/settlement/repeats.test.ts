@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { isFull } from "../support/test-run.js";
 import { repeatCall } from "./clients.js";
-import { toCases } from "./describe-cases.js";
+import { type NamedCase, toCases } from "./describe-cases.js";
 import { playCase } from "./observe-case.js";
 import { type Row, repeatOf } from "./row.js";
 import { GROUPS } from "./rows.js";
-import { type Case, startCase } from "./start-case.js";
+import { startCase } from "./start-case.js";
 import { isNative } from "./ways.js";
 
 const KEY = { "idempotency-key": "one" };
 
 /** Two ways of each row, others for the next row. `npm run test:full` has all ways, also those of `/api/v3`. */
-function chooseCases(row: Row, index: number): readonly Case[] {
+function chooseCases(row: Row, index: number): readonly NamedCase[] {
   const cases = toCases(row).filter(
     ({ pricing, way }) => pricing === "image" && (isFull() || !isNative(way)),
   );
@@ -29,7 +29,7 @@ const groups = GROUPS.map(({ title, rows }) => ({
 })).filter(({ cases }) => cases.length > 0);
 
 describe.concurrent.each(groups)("a repeat with the same idempotency key. $title", ({ cases }) => {
-  it.each(cases)("$row.happened $row.detail ($way)", async (played) => {
+  it.each(cases)("$name ($way)", async (played) => {
     const started = await startCase(played);
     try {
       const call = await playCase(played, started, KEY);

@@ -41,7 +41,11 @@ export const NO_IMAGES: RowGroup = {
     "In JSON of `/v1` this is an error. `/api/v3` and native streams relay the response unchanged, and the record has the error. A stream in OpenAI's format gets an `error` event, or an HTTP error if the provider sends JSON. Only what the provider reported is charged: a number of images, or tokens if they are priced.",
   rows: [
     ...EMPTY.flatMap((usage): Row[] => {
-      const common = { detail: `usage: ${usage}`, provider: [makes({ images: 0, usage })], charges: NOTHING };
+      const common = {
+        detail: usage === undefined ? "no usage" : `usage: ${usage}`,
+        provider: [makes({ images: 0, usage })],
+        charges: NOTHING,
+      };
       const happened = "No image, and no report that can be used";
       return [
         { ...common, happened, ways: V1_JSON, sees: { status: 502, code: noImage } },

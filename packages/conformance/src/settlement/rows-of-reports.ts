@@ -16,7 +16,7 @@ export const REPORTS: RowGroup = {
     ...NO_REPORTS.map(
       (usage): Row => ({
         happened: "Two images, and no report",
-        detail: `usage: ${usage}`,
+        detail: usage === undefined ? "no usage" : `usage: ${usage}`,
         ways: ALL,
         asked: 2,
         provider: [makes({ images: 2, usage })],

@@ -44,9 +44,11 @@ describe("a client that leaves in the middle", () => {
       ...ledger,
       history: {
         ...history,
-        page: async (query) => {
-          await read();
-          return { ...(await history.page({ ...query, cursor: undefined })), next: "more" };
+        async *list(query) {
+          for (;;) {
+            await read();
+            yield* history.list(query);
+          }
         },
       },
       async *records(filter) {
@@ -59,7 +61,7 @@ describe("a client that leaves in the middle", () => {
     const lines: string[] = [];
     const log = (_fields: object, message: string): void => void lines.push(message);
     const { gateway } = startGateway(providers(), { ledger: endless });
-    const studio = createStudio(gateway, { logger: { warn: log, error: log } });
+    const studio = createStudio(gateway, { authorize: () => "admin", logger: { warn: log, error: log } });
     const { url, close } = await listen(toNodeHandler(studio));
     onTestFinished(close);
     return { url: `${url}/studio/api`, lines, reads: () => reads };

@@ -25,6 +25,8 @@ describe.runIf(opened !== undefined)("the first view, with an empty cache", () =
     if (opened === undefined) throw new Error("The browser is not open.");
     const { origin } = await openStudioPage(opened, providers(), {
       gateway: { ledger: await fillLedger(Date.now()) },
+      // Each load is that of a new browser.
+      studio: { authorize: () => "admin" },
     });
 
     const loads: Load[] = [];

@@ -12,6 +12,7 @@ import Koa from "koa";
 import mount from "koa-mount";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { listen } from "../support/listen.js";
+import { openStudioSession } from "../support/studio-link.js";
 import { startGateway } from "../support/test-gateway.js";
 import { useProviders } from "../support/use-providers.js";
 
@@ -49,7 +50,10 @@ const HOSTS: readonly (readonly [string, string, (studio: Studio) => RequestList
     "/studio",
     (studio) =>
       getRequestListener((request, { incoming }) =>
-        studio.fetch(request, { clientAddress: () => incoming.socket.remoteAddress }),
+        studio.fetch(request, {
+          clientAddress: () => incoming.socket.remoteAddress,
+          httpVersion: incoming.httpVersion,
+        }),
       ),
   ],
   ["node:http", "/studio", (studio) => toNodeHandler(studio)],
@@ -57,58 +61,78 @@ const HOSTS: readonly (readonly [string, string, (studio: Studio) => RequestList
 
 describe.each(HOSTS)("on %s", (_host, path, serve) => {
   const providers = useProviders();
-  const open = async (): Promise<string> => {
+  const open = async () => {
     const { gateway } = startGateway(providers());
-    const { url, close } = await listen(serve(createStudio(gateway, { caller: "tester" })));
+    const studio = createStudio(gateway, { caller: "tester" });
+    const { url, close } = await listen(serve(studio));
     onTestFinished(close);
-    return url;
+    return { url, headers: { cookie: await openStudioSession(studio, url + path) } };
   };
 
   it.each(["", "/", "/try", "?period=24h"])(
     "the page and its files are served at its path%s",
     async (below) => {
-      const url = await open();
+      const { url, headers } = await open();
 
-      const html = await (await fetch(`${url}${path}${below}`)).text();
+      const html = await (await fetch(`${url}${path}${below}`, { headers })).text();
       const files = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file = ""]) => file);
 
       expect(files.length).toBeGreaterThan(1);
       expect(files.filter((file) => !file.startsWith(`${path}/assets/`))).toEqual([]);
-      for (const file of files) expect((await fetch(url + file)).status).toBe(200);
+      for (const file of files) expect((await fetch(url + file, { headers })).status).toBe(200);
     },
   );
 
-  it("this machine is let in, and a proxy is not", async () => {
-    const url = await open();
+  it("a browser that has opened the link is let in, and a proxy is not", async () => {
+    const { url, headers } = await open();
+    const session = (more: Record<string, string>) => fetch(`${url}${path}/api/session`, { headers: more });
 
-    const local = await fetch(`${url}${path}/api/session`);
-    const proxied = await fetch(`${url}${path}/api/session`, { headers: { "x-forwarded-for": "127.0.0.1" } });
+    const local = await session(headers);
+    const proxied = await session({ ...headers, "x-forwarded-for": "127.0.0.1" });
 
     expect(await local.json()).toMatchObject({ role: "admin", access: "local", tryCaller: "tester" });
-    expect(proxied.status).toBe(403);
+    expect([(await session({})).status, proxied.status]).toEqual([403, 403]);
   });
 
   it.each([
-    ["two hosts", "", ["Host: localhost", "Host: evil.example"]],
-    ["a host in an absolute URL", "http://evil.example", ["Host: localhost"]],
-    ["a proxy's header in capital letters, without a value", "", ["Host: localhost", "X-FORWARDED-HOST:"]],
-  ])("a request with %s is not let in", async (_what, origin, headers) => {
-    const { hostname, port } = new URL(await open());
+    ["two hosts", "HTTP/1.1", "", ["Host: localhost", "Host: evil.example"]],
+    ["a host in an absolute URL", "HTTP/1.1", "http://evil.example", ["Host: localhost"]],
+    [
+      "a proxy's header in capital letters, without a value",
+      "HTTP/1.1",
+      "",
+      ["Host: localhost", "X-FORWARDED-HOST:"],
+    ],
+    ["HTTP/1.0, as nginx sends it", "HTTP/1.0", "", ["Host: localhost"]],
+  ])("a request with %s is not let in, not even with a session", async (_what, version, origin, more) => {
+    const { url, headers } = await open();
+    const { hostname, port } = new URL(url);
     const socket = connect(Number(port), hostname);
+    const cookie = `Cookie: ${headers.cookie.replace(/_\d+=/, "=")}`;
 
-    const lines = [`GET ${origin}${path}/api/session HTTP/1.1`, ...headers, "Connection: close", "", ""];
+    const lines = [
+      `GET ${origin}${path}/api/session ${version}`,
+      ...more,
+      cookie,
+      "Connection: close",
+      "",
+      "",
+    ];
     socket.write(lines.join("\r\n"));
 
     // Express has no route for an absolute URL.
-    expect(await text(socket)).toMatch(/^HTTP\/1\.1 40[34] /);
+    expect(await text(socket)).toMatch(
+      /^HTTP\/1\.1 (?:404|403 [^]*(?:another host name|through a proxy|HTTP\/1\.0))/,
+    );
   });
 
   it("a change with a body is made", async () => {
-    const url = await open();
+    const { url, headers } = await open();
 
     const response = await fetch(`${url}${path}/api/callers`, {
       method: "POST",
       headers: {
+        ...headers,
         "x-calotype-studio": "1",
         "sec-fetch-site": "same-origin",
         "content-type": "application/json",
@@ -123,7 +147,7 @@ describe.each(HOSTS)("on %s", (_host, path, serve) => {
   });
 
   it("paths beside it are not the studio's", async () => {
-    const url = await open();
+    const { url } = await open();
 
     expect((await fetch(`${url}/none`)).status).toBe(404);
   });

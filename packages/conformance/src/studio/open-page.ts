@@ -6,6 +6,7 @@ import type { BrowserContextOptions, Page } from "playwright-core";
 import { onTestFinished } from "vitest";
 import type { OpenBrowser } from "../browser/open-browser.js";
 import { listen } from "../support/listen.js";
+import { readStudioLink } from "../support/studio-link.js";
 import { type Providers, startGateway, type TestGateway } from "../support/test-gateway.js";
 
 /** The studio in a browser, beside its gateway, over loopback. */
@@ -34,7 +35,8 @@ export async function openStudioPage(
   const test = startGateway(providers, { basePath: "/ai", ...gatewayOptions });
   const app = express();
   app.use(toExpressHandler(test.gateway));
-  app.use("/studio", toExpressHandler(createStudio(test.gateway, studio)));
+  const mounted = createStudio(test.gateway, studio);
+  app.use("/studio", toExpressHandler(mounted));
   const { url: origin, close } = await listen(app);
   onTestFinished(close);
   const context = await browser.newContext({ locale: "en-US", ...contextOptions });
@@ -49,6 +51,7 @@ export async function openStudioPage(
       complaints.push(message.text());
     }
   });
-  await page.goto(`${origin}/studio${path}`);
+  const url = `${origin}/studio${path}`;
+  await page.goto(studio?.authorize === undefined ? readStudioLink(mounted, url) : url);
   return { ...test, page, origin, complaints };
 }

@@ -63,8 +63,12 @@ describe.runIf(opened !== undefined)("the frame of the studio in Chromium", () =
       await page.keyboard.press("Enter");
       await expect.poll(() => page.getByLabel("Model", { exact: true }).inputValue()).toBe(SEEDREAM);
       await page.keyboard.press("Control+k");
-      await page.getByRole("option", { name: "Prices" }).waitFor();
-      for (let step = 0; step < 4; step++) await page.keyboard.press("ArrowDown");
+      await page.locator("[role=combobox]:focus").waitFor();
+      const prices = page.getByRole("option", { name: "Prices" });
+      await prices.waitFor();
+      for (let step = 0; step < 8 && (await prices.getAttribute("data-highlighted")) === null; step++) {
+        await page.keyboard.press("ArrowDown");
+      }
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { name: "Prices", level: 1 }).waitFor();
       expect(await isFocused(page.locator("main"))).toBe(true);

@@ -21,6 +21,7 @@ const TABLES = [
   "outbox",
   "released_holds",
   "tasks",
+  "task_shares",
   "webhook_messages",
   "disabled_webhooks",
   "callers",
@@ -29,6 +30,7 @@ const TABLES = [
   "period_balances",
   "budget_alerts",
   "hourly_totals",
+  "refusals",
 ];
 
 /**

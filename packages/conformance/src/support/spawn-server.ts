@@ -22,6 +22,8 @@ export interface ServerProcess {
   isKilled(): boolean;
   /** Nothing of it runs any more when this has resolved. */
   kill(): Promise<void>;
+  /** Sends a signal, and does not wait. */
+  signal(name: NodeJS.Signals): void;
   /** Ends the server with SIGTERM and returns its exit code. */
   stop(): Promise<number | null>;
 }
@@ -57,6 +59,7 @@ export function spawnServer<Plan>(program: URL, flags: readonly string[] = []): 
         errors: () => errors.split("\n").filter((line) => line !== ""),
         isKilled: () => child.signalCode === "SIGKILL",
         kill,
+        signal: (name) => void child.kill(name),
         async stop() {
           child.kill("SIGTERM");
           await ended;

@@ -88,7 +88,7 @@ export function describeTaskEnds(open: OpenTaskLedger): void {
     });
 
     it.each(ENDED.flatMap((ended) => STEPS.map((step) => [...ended, step] as const)))(
-      "while it is %s, by %s, stays %s, whatever happens then",
+      "while it is %s, by %s, stays %s, if the next step is %s",
       async (stage, step, _status, balance, later) => {
         const { ledger, tasks } = bench();
         await bring(stage);
@@ -176,7 +176,7 @@ export function describeTaskEnds(open: OpenTaskLedger): void {
       await tasks.end(completionOf("1"));
 
       expect(await tasks.find("me", "task_1")).toEqual(failed);
-      expect(await readRecords(ledger)).toStrictEqual([taskRecordOf("1")]);
+      expect(await readRecords(ledger)).toStrictEqual([{ ...taskRecordOf("1"), late: true }]);
       expect(idsOf(await peekUndelivered(ledger))).toEqual(["req_1"]);
     });
 
@@ -190,7 +190,7 @@ export function describeTaskEnds(open: OpenTaskLedger): void {
       await tasks.end(completionOf("1"));
 
       expect(await tasks.find("me", "task_1")).toBeUndefined();
-      expect(await readRecords(ledger)).toStrictEqual([taskRecordOf("1")]);
+      expect(await readRecords(ledger)).toStrictEqual([{ ...taskRecordOf("1"), late: true }]);
       expect(await ledger.balance("me")).toEqual(CHARGED);
     });
 

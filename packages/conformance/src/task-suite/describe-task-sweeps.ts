@@ -19,6 +19,8 @@ import {
 
 const NOTHING = { lost: [], inputs: [] };
 
+const callerOf = (name: string): string => (Number(name) < 500 ? "me" : "other");
+
 /** A sweep ends what waited too long and what nobody can end any more, and deletes what ended long ago. */
 export function describeTaskSweeps(open: OpenTaskLedger): void {
   describe("a sweep of tasks", () => {
@@ -106,10 +108,10 @@ export function describeTaskSweeps(open: OpenTaskLedger): void {
       expect(await tasks.find("me", "task_1")).toBeUndefined();
     });
 
-    it("ends and deletes a thousand tasks at once", async () => {
+    it("ends and deletes many tasks at once", async () => {
       const { ledger, tasks, clock } = bench();
-      const names = Array.from({ length: 900 }, (_, at) => String(at));
-      await Promise.all(names.map((name) => submit(ledger, name)));
+      const names = Array.from({ length: 750 }, (_, at) => String(at));
+      await Promise.all(names.map((name) => submit(ledger, name, { caller: callerOf(name) })));
       clock.advance(TTL_MS);
       const { inputs } = await sweepTasks(ledger);
       expect(inputs.toSorted()).toEqual(names.map(inputOf).toSorted());

@@ -24,7 +24,7 @@ export function describeWebhooks(open: OpenTaskLedger): void {
       return webhooks.map((webhook) => messages.find(({ endpoint }) => endpoint === webhook)?.id ?? "");
     }
 
-    const takeMessages = async (limit = 100, except: { caller: string; endpoint: string }[] = []) =>
+    const takeMessages = async (limit = 100, except: { caller: string; endpoint?: string }[] = []) =>
       await bench().tasks.webhooks.take({ limit, leaseMs: LEASE_MS, except });
     const takeIds = async (limit?: number): Promise<string[]> =>
       (await takeMessages(limit)).map(({ message }) => message.id);
@@ -213,6 +213,19 @@ export function describeWebhooks(open: OpenTaskLedger): void {
       expect(taken.map(({ message }) => message.id)).toEqual([id]);
       expect((await takeMessages(9, except)).map(({ message }) => message.caller)).toEqual(["other"]);
       expect(await takeMessages()).toMatchObject([{ message: { caller: "me", endpoint: "busy" } }]);
+    });
+
+    it("for any endpoint of a caller that is left out does not delay the others", async () => {
+      await endTask("1", ["one", "two"]);
+      await endTask("2", ["one"], "me too");
+      const [id] = await endTask("3", ["one"], "other");
+
+      const taken = await takeMessages(1, [{ caller: "me" }, { caller: "me too", endpoint: "one" }]);
+      expect(taken.map(({ message }) => message.id)).toEqual([id]);
+      expect((await takeMessages(9, [{ caller: "me" }])).map(({ message }) => message.caller)).toEqual([
+        "me too",
+      ]);
+      expect((await takeMessages()).map(({ message }) => message.endpoint)).toEqual(["one", "two"]);
     });
 
     it("for a disabled endpoint waits until it is enabled again", async () => {

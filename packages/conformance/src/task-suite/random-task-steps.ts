@@ -33,6 +33,8 @@ const fields = fc.record({
   ttlMs: milliseconds,
   keepMs: milliseconds,
   webhooks: fc.constantFrom<readonly string[]>([], ["a"], ["a", "b"]),
+  room: fc.constantFrom(undefined, undefined, { tasks: 3, bytes: 1_000 }, { tasks: 9, bytes: 60 }),
+  input: fc.constantFrom("in", "input of ten €uro", "x".repeat(40)),
   repeat: fc.constantFrom(undefined, { key: "k", fingerprint: "1" }, { key: "k", fingerprint: "2" }),
 });
 

@@ -4,6 +4,7 @@ import type {
   NewTask,
   Task,
   TaskEnd,
+  TaskRoom,
   TaskSubmission,
   TaskSweep,
   TaskSweepOptions,
@@ -46,6 +47,13 @@ export class ReferenceTasks {
         ? { kind: "repeated", task: known.task }
         : { kind: "conflict" };
     }
+    const { own, others } = this.#countOpen(caller);
+    const isRoom = (["tasks", "bytes"] as const).every((unit) => {
+      const left = (submitted.room?.[unit] ?? Number.POSITIVE_INFINITY) - others[unit];
+      const wanted = own[unit] + sizeOf(submitted)[unit];
+      return wanted <= (own[unit] === 0 ? left : left / 2);
+    });
+    if (!isRoom) return { kind: "full", isShareUsed: own.tasks > 0 };
     const held = this.ledger.hold({ ...hold, ttlMs: FOREVER_MS }, now);
     if (!held.ok) return { kind: "refused", balance: held.balance };
     const times = { createdAt: now, expiresAt: now + ttlMs };
@@ -155,6 +163,21 @@ export class ReferenceTasks {
     return this.#entries.flatMap(({ messages }) => messages);
   }
 
+  /** The room that the open tasks of a caller take, and that those of the others take. */
+  #countOpen(caller: string): { readonly own: TaskRoom; readonly others: TaskRoom } {
+    const open = this.#entries.filter(({ stage }) => stage !== "ended");
+    const sum = (isOwn: boolean): TaskRoom => {
+      const sizes = open
+        .filter(({ task }) => (task.caller === caller) === isOwn)
+        .map(({ submitted }) => sizeOf(submitted));
+      return {
+        tasks: sizes.length,
+        bytes: sizes.reduce((total, { bytes }) => total + bytes, 0),
+      };
+    };
+    return { own: sum(true), others: sum(false) };
+  }
+
   #find(id: string): Entry | undefined {
     return this.#entries.find(({ task }) => task.id === id);
   }
@@ -174,6 +197,8 @@ export class ReferenceTasks {
     );
   }
 }
+
+const sizeOf = ({ input }: NewTask): TaskRoom => ({ tasks: 1, bytes: Buffer.byteLength(input) });
 
 function finish(
   entry: Entry,

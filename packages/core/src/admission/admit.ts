@@ -1,4 +1,3 @@
-import type { Hold, Holds } from "../billing/hold.js";
 import type { BilledRequest } from "../billing/records.js";
 import { findLeaseMs } from "../channels/channel.js";
 import type { ChannelHealth } from "../channels/health.js";
@@ -8,6 +7,7 @@ import type { GatewayResponse, HeaderReader } from "../http.js";
 import type { Logger } from "../logger.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
 import type { Caller, CallerLimits, ImageRequest } from "../types.js";
+import { callStore } from "../util/async.js";
 import type { JsonObject } from "../util/json.js";
 import { createIdempotencyRequest, readIdempotencyKey } from "./idempotency.js";
 import type { Pauses } from "./pauses.js";
@@ -23,7 +23,6 @@ import type {
 
 /** The dependencies of {@link admit}. */
 export interface AdmissionParts {
-  readonly holds: Holds;
   readonly logger: Logger;
   readonly admission: AdmissionStore;
   readonly health: ChannelHealth;
@@ -38,42 +37,21 @@ export interface CallToAdmit {
   readonly callerLimits: CallerLimits;
   readonly model: ResolvedModel;
   readonly billed: BilledRequest;
+}
+
+/** What identifies a repeat of a request. */
+export interface Repeatable {
   readonly headers: HeaderReader;
   /** Names the endpoint: the same idempotency key at another endpoint is another key. */
-  readonly idempotencyScope: string;
+  readonly scope: string;
   /** The fields of the body. */
   readonly fields: JsonObject;
-  readonly keepAlive: (work: Promise<unknown>) => void;
 }
 
 /** The stored response of an earlier call with the same idempotency key. */
 interface Replay {
   readonly kind: "replay";
   readonly response: StoredResponse;
-}
-
-/** The result of {@link admit}: the stored response of an earlier call, or the permission to run, and the hold. */
-export type Admission =
-  | Replay
-  | { readonly kind: "admitted"; readonly admission: Admitted; readonly hold: Hold };
-
-/**
- * Does everything that needs shared state before a call is sent: checks the idempotency key and the limits and reads
- * cooldowns in one call of the store, then opens the hold in one call of the ledger.
- *
- * @throws GatewayError 400, 403, 409, 422 or 429; 503 if the store or the ledger cannot be reached
- */
-export async function admit(parts: AdmissionParts, call: CallToAdmit): Promise<Admission> {
-  const admission = await admitToLimits(parts, call, "all");
-  if (admission.kind === "replay") return admission;
-  try {
-    const hold = await parts.holds.open(call.billed, { ttlMs: leaseMsOf(call), keepAlive: call.keepAlive });
-    return { kind: "admitted", admission, hold };
-  } catch (error) {
-    // Before the client gets the error, so that its next request finds the slot and the idempotency key free.
-    await admission.finish({ kind: "forget" });
-    throw error;
-  }
 }
 
 /**
@@ -86,17 +64,19 @@ export type LimitedMoment = "all" | "submission" | "run" | "continuation";
 /**
  * Checks the idempotency key and the limits and reads cooldowns and pauses, in one call of the store.
  *
+ * @param repeatable absent: the call has no idempotency key
  * @throws GatewayError 400, 409, 422 or 429; 503 if the store cannot be reached or all channels are paused
  */
-export async function admitToLimits(
-  parts: Omit<AdmissionParts, "holds">,
-  call: Omit<CallToAdmit, "keepAlive">,
+export async function admit(
+  parts: AdmissionParts,
+  call: CallToAdmit,
   moment: LimitedMoment,
+  repeatable?: Repeatable,
 ): Promise<Replay | Admitted> {
   const { caller, model, billed } = call;
   const isRun = moment === "run" || moment === "continuation";
-  const idempotencyKey = isRun ? undefined : readIdempotencyKey(call.headers);
-  const leaseMs = leaseMsOf(call);
+  const idempotencyKey = repeatable && readIdempotencyKey(repeatable.headers);
+  const leaseMs = findLeaseMsOf(call);
   const { windows, concurrency } = toCallLimits({
     callerId: caller.id,
     callerLimits: call.callerLimits,
@@ -115,13 +95,24 @@ export async function admitToLimits(
     windows: limits.windows,
     concurrency: limits.concurrency,
     idempotency:
-      idempotencyKey === undefined
+      repeatable === undefined || idempotencyKey === undefined
         ? undefined
-        : await readIdempotency(call, { key: idempotencyKey, leaseMs }),
+        : await createIdempotencyRequest({
+            callerId: caller.id,
+            path: repeatable.scope,
+            key: idempotencyKey,
+            fields: repeatable.fields,
+            leaseMs,
+          }),
     channels: model.cooldownIds,
   };
   const { revision } = parts.pauses;
-  const decision = await decide(parts, request);
+  let decision: AdmissionDecision;
+  try {
+    decision = await parts.admission.admit(request);
+  } catch (cause) {
+    throw toStoreError(cause, parts, request);
+  }
   if (decision.kind === "replay") return decision;
   if (decision.kind !== "admitted") throw toRefusalError(decision, limits);
   parts.health.merge(decision.cooldowns, model.healthIds);
@@ -135,35 +126,27 @@ export async function admitToLimits(
   return admitted;
 }
 
-/** The model's lease is for one upstream call. */
-function leaseMsOf({ model, request: { upstreamCalls } }: Pick<CallToAdmit, "model" | "request">): number {
+/**
+ * The lease of the slots, the idempotency key and the hold of a call, in milliseconds. The model's lease is for one upstream
+ * call.
+ */
+export function findLeaseMsOf({
+  model,
+  request: { upstreamCalls },
+}: Pick<CallToAdmit, "model" | "request">): number {
   return upstreamCalls === undefined ? model.leaseMs : findLeaseMs(model.channels, upstreamCalls);
-}
-
-function readIdempotency(
-  { caller, idempotencyScope, fields }: Pick<CallToAdmit, "caller" | "idempotencyScope" | "fields">,
-  { key, leaseMs }: { readonly key: string; readonly leaseMs: number },
-): Promise<AdmissionRequest["idempotency"]> {
-  return createIdempotencyRequest({ callerId: caller.id, path: idempotencyScope, key, fields, leaseMs });
 }
 
 type StoreParts = Pick<AdmissionParts, "admission" | "logger">;
 
-async function decide(
-  { admission, logger }: StoreParts,
-  request: AdmissionRequest,
-): Promise<AdmissionDecision> {
-  try {
-    return await admission.admit(request);
-  } catch (cause) {
-    if (isGatewayError(cause)) throw cause;
-    logger.error({ requestId: request.id, err: cause }, "The admission store failed.");
-    throw new GatewayError(
-      "gateway_unavailable",
-      "This server cannot check its rate limits at the moment: try again.",
-      { retryAfterSeconds: 5, cause },
-    );
-  }
+function toStoreError(cause: unknown, { logger }: StoreParts, { id }: AdmissionRequest): unknown {
+  if (isGatewayError(cause)) return cause;
+  logger.error({ requestId: id, err: cause }, "The admission store failed.");
+  return new GatewayError(
+    "gateway_unavailable",
+    "This server cannot check its rate limits at the moment: try again.",
+    { retryAfterSeconds: 5, cause },
+  );
 }
 
 /** What remains of an admission until the call is over. */
@@ -204,21 +187,13 @@ export class Admitted {
 
   /** Releases what the call has in the store. Never rejects. */
   finish(outcome: IdempotencyOutcome): Promise<void> {
-    return finish(this.#parts, this.#granted.request, outcome);
-  }
-}
-
-async function finish(
-  { admission, logger }: StoreParts,
-  request: AdmissionRequest,
-  outcome: IdempotencyOutcome,
-): Promise<void> {
-  try {
-    await admission.finish(request, outcome);
-  } catch (err) {
-    logger.error(
-      { requestId: request.id, err },
-      "The admission store failed; the slots of this request are free when their leases end.",
+    const { admission, logger } = this.#parts;
+    const { request } = this.#granted;
+    return callStore(() => admission.finish(request, outcome)).catch((err: unknown) =>
+      logger.error(
+        { requestId: request.id, err },
+        "The admission store failed; the slots of this request are free when their leases end.",
+      ),
     );
   }
 }

@@ -75,10 +75,11 @@ export function createMemoryAdmissionStore(options: MemoryAdmissionStoreOptions 
       }
       for (const limit of concurrency) slots.take(limit, id, at);
       if (idempotency !== undefined) keys.begin(idempotency, id, at);
-      const cooling = channels.flatMap((channel): [string, Cooldown][] => {
+      const cooling: [string, Cooldown][] = [];
+      for (const channel of channels) {
         const cooldown = cooldowns.get(channel, at);
-        return cooldown === undefined ? [] : [[channel, cooldown]];
-      });
+        if (cooldown !== undefined) cooling.push([channel, cooldown]);
+      }
       return {
         kind: "admitted",
         windows: limits.map((limit) => windows.take(limit, at)),

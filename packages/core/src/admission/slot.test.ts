@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { GatewayRequest } from "../http.js";
 import { createSpool } from "../images/spool.js";
 import { type ByteBudget, createByteBudget } from "./byte-budget.js";
@@ -52,6 +52,15 @@ describe("bytes of bodies", () => {
     const { takeSlot } = open();
     takeSlot(sized(100), ME).bytes.add(100);
     expect(takeSlot(request(headers), ME)).toBeDefined();
+  });
+
+  it("of a form that is still read after its slot was released are not kept", async () => {
+    const budget = createByteBudget({ maxBytes: 1_000_000, maxCallerShare: 1, now: () => 0 });
+    const openFile = vi.fn<() => Promise<never>>(() => Promise.reject(new Error("It must not be opened.")));
+    const slot = createSlots(budget, createSpool({ memoryBytes: 0, openFile }))(request({}), ME);
+    slot.release();
+    await slot.spool.begin().write(new Uint8Array(300_000));
+    expect(openFile).not.toHaveBeenCalled();
   });
 
   it("of more than the whole budget are refused with 413", () => {

@@ -1,6 +1,7 @@
 import { GatewayError, overloaded } from "../errors.js";
 import type { GatewayRequest } from "../http.js";
 import type { RequestSpool, Spool } from "../images/spool.js";
+import { CallerCounts } from "../util/fair-share.js";
 import type { ByteBudget, TakenBytes } from "./byte-budget.js";
 import { createCrowdedError } from "./rate-limit-headers.js";
 
@@ -31,25 +32,19 @@ export type TakeSlot = (
 /** Creates a {@link TakeSlot} without any slots taken. */
 export function createSlots(budget: ByteBudget, spool: Spool): TakeSlot {
   /** The number of slots that count, of each caller that has one. */
-  const counts = new Map<string, number>();
-  const release = (caller: string): void => {
-    const rest = (counts.get(caller) ?? 1) - 1;
-    if (rest > 0) counts.set(caller, rest);
-    else counts.delete(caller);
-  };
+  const counts = new CallerCounts();
   return ({ headers }, { id, concurrent }) => {
     const length = readLength(headers);
     if (length !== undefined && length > budget.maxBytes) {
       throw new GatewayError("request_too_large", `The body is larger than ${budget.maxBytes} bytes.`);
     }
     const isCounted = typeof concurrent === "number";
-    const taken = counts.get(id) ?? 0;
-    if (isCounted && taken >= concurrent) throw crowded(concurrent);
+    if (isCounted && counts.of(id) >= concurrent) throw crowded(concurrent);
     const bytes = budget.open(id, length ?? 0);
     if (bytes === undefined) throw overloaded();
     if (!isCounted) return new OpenSlot(bytes, spool, () => undefined);
-    counts.set(id, taken + 1);
-    return new OpenSlot(bytes, spool, () => release(id));
+    counts.add(id, 1);
+    return new OpenSlot(bytes, spool, () => counts.add(id, -1));
   };
 }
 

@@ -89,17 +89,3 @@ export function createAlertListeners(): AlertListeners {
     },
   };
 }
-
-/** The largest number of balances that `list` returns at once. */
-const MAX_LISTED = 1_000;
-const DEFAULT_LISTED = 100;
-
-/**
- * Reads the limit of `BudgetStore.list`.
- *
- * @throws RangeError if it is not a whole number from 1 to 1,000
- */
-export function readListLimit(limit: number = DEFAULT_LISTED): number {
-  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LISTED) return limit;
-  throw new RangeError(`limit must be a whole number from 1 to ${MAX_LISTED}, not ${limit}`);
-}

@@ -10,6 +10,7 @@ import {
   toDecimal,
   ZERO,
 } from "../util/decimal.js";
+import type { Writable } from "../util/writable.js";
 
 /** The price of one model for one group of callers. The strings of the options were parsed once. */
 export interface Price {
@@ -25,11 +26,6 @@ export interface ChargeReport {
   readonly usage: Usage | undefined;
   /** The images that the response holds, in order. Default: none is known. */
   readonly images?: readonly MadeImage[] | undefined;
-  /**
-   * The reports of the calls, if there were several; `usage` is their sum. Prices by the kind of token read each by itself,
-   * because the sum does not say which of the calls reported which kinds.
-   */
-  readonly reports?: readonly Usage[] | undefined;
   /** What was requested. It is used where the response says nothing. */
   readonly request?: Partial<RequestBounds> | undefined;
   /** How many calls of the provider made an image. Reference images are charged for each. Default 1. */
@@ -65,20 +61,15 @@ export interface RequestBounds {
 export function toRequestBounds(request: ImageRequest): RequestBounds {
   const { maxImages, maxPixels, maxTokensPerImage, maxTextTokensPerImage, maxInputTokens } = request;
   const { maxLayers, quality, upstreamCalls } = request;
-  const tokens = {
-    maxTokensPerImage,
-    ...(maxTextTokensPerImage !== undefined && { maxTextTokensPerImage }),
-    ...(maxInputTokens !== undefined && { maxInputTokens }),
-  };
-  return {
-    maxImages,
-    maxPixels,
-    ...tokens,
-    maxLayers,
-    quality,
-    referenceImages: request.images.length,
-    upstreamCalls,
-  };
+  const bounds: Writable<RequestBounds> = { maxImages, referenceImages: request.images.length };
+  if (maxPixels !== undefined) bounds.maxPixels = maxPixels;
+  if (maxTokensPerImage !== undefined) bounds.maxTokensPerImage = maxTokensPerImage;
+  if (maxTextTokensPerImage !== undefined) bounds.maxTextTokensPerImage = maxTextTokensPerImage;
+  if (maxInputTokens !== undefined) bounds.maxInputTokens = maxInputTokens;
+  if (maxLayers !== undefined) bounds.maxLayers = maxLayers;
+  if (quality !== undefined) bounds.quality = quality;
+  if (upstreamCalls !== undefined) bounds.upstreamCalls = upstreamCalls;
+  return bounds;
 }
 
 /** A charge and how it came about. */
@@ -113,11 +104,11 @@ export interface PerRequestDerivation {
 export interface PerTokenDerivation {
   readonly pricing_mode: "per-token";
   readonly output_tokens: number;
-  /** `total_tokens − output_tokens`, and 0 where not both were reported. */
+  /** `total_tokens − output_tokens`, or the reported kinds of input. 0 where neither was reported. */
   readonly other_tokens: number;
   /**
    * Where `output_tokens` came from. `output_tokens`: the provider reported them. `total_tokens`: it reported the total
-   * alone, all of which counts as output. `none`: it reported neither. `request`: an estimate, by the most pixels that
+   * alone, which counts as output, except for reported kinds of input. `none`: it reported neither. `request`: an estimate, by the most pixels that
    * the request may make.
    */
   readonly token_source: "output_tokens" | "total_tokens" | "none" | "request";
@@ -161,7 +152,7 @@ export interface ChargeLine {
   readonly pixels?: number;
   /** Where `pixels` came from. `request`: the most that was asked for, because the response does not say, or has more. */
   readonly pixels_source?: "response" | "request";
-  /** The quality, if the price depends on it. */
+  /** The quality, if the price depends on it and the request or the response stated it. */
   readonly quality?: string;
   /** The price of one image, or of a million tokens. */
   readonly unit_price: string;
@@ -215,10 +206,11 @@ export function toTokenPrice(
   return { price, ofOne: multiplyDecimal(ofOne, MILLIONTH) };
 }
 
-/** The amounts of a charge, as strings. */
+/** The sum of a charge. */
 interface Sum {
-  readonly exact: string;
   readonly amount: string;
+  /** The last fields of a derivation. */
+  readonly shown: Pick<ItemizedDerivation, "exact" | "decimal_places">;
 }
 
 /** Rounds sums as `decimal_places` says. */
@@ -234,7 +226,7 @@ export function createRounding(decimal_places: number | undefined): Rounding {
       decimal_places,
       sum(exact) {
         const amount = formatDecimal(exact);
-        return { exact: amount, amount };
+        return { amount, shown: { exact: amount } };
       },
     };
   }
@@ -246,8 +238,8 @@ export function createRounding(decimal_places: number | undefined): Rounding {
   return {
     decimal_places,
     sum: (exact) => ({
-      exact: formatDecimal(exact),
       amount: formatDecimal(roundDecimal(exact, decimal_places)),
+      shown: { exact: formatDecimal(exact), decimal_places },
     }),
   };
 }
@@ -275,12 +267,12 @@ export function itemize(
     sum = addDecimals(sum, amount);
     counted.push({ ...line, unit_price: unit.price, amount: formatDecimal(amount) });
   }
-  const { exact, amount } = rounding.sum(sum);
-  const { decimal_places } = rounding;
-  if (decimal_places === undefined) return { amount, derivation: { ...facts, lines: counted, exact } };
-  const rounded = subtractDecimal(roundDecimal(sum, decimal_places), sum);
-  counted.push({ what: "rounding", amount: formatDecimal(rounded) });
-  return { amount, derivation: { ...facts, lines: counted, exact, decimal_places } };
+  const { amount, shown } = rounding.sum(sum);
+  if (rounding.decimal_places !== undefined) {
+    const rounded = subtractDecimal(roundDecimal(sum, rounding.decimal_places), sum);
+    counted.push({ what: "rounding", amount: formatDecimal(rounded) });
+  }
+  return { amount, derivation: { ...facts, lines: counted, ...shown } };
 }
 
 /**

@@ -5,6 +5,8 @@ import type { UsageRecord } from "./records.js";
 
 /** Delivers records to `onUsage`, or alerts to `onBudget`, each at least once. */
 export interface Delivery {
+  /** False if the operator gave no function: then `run` does nothing. */
+  readonly isNeeded: boolean;
   /** Delivers all items that wait. Resolves when each of them was tried. Does not reject. */
   readonly run: () => Promise<void>;
   /**
@@ -148,6 +150,7 @@ export function createAlertDelivery({
   const unwatch =
     onBudget === undefined && webhooks === undefined ? undefined : store?.watch(() => void delivery.run());
   return {
+    isNeeded: delivery.isNeeded,
     run: delivery.run,
     stop: async () => {
       unwatch?.();
@@ -215,6 +218,7 @@ function createQueueDelivery<T extends { readonly id: string }>(queue: Queue<T>)
   }
 
   return {
+    isNeeded: send !== undefined,
     async run() {
       if (send === undefined || stopping.signal.aborted) return;
       if (running === undefined) return begin();

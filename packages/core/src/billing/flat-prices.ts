@@ -1,3 +1,4 @@
+import type { Usage } from "../types.js";
 import { addDecimals, type Decimal, formatDecimal, isAtMost, multiplyDecimal } from "../util/decimal.js";
 import {
   type Charge,
@@ -11,6 +12,7 @@ import {
   toUnitPrice,
 } from "./charge.js";
 import type { PerRequestDetails, PerTokenDetails } from "./model-details.js";
+import { splitTokens, sumTokens } from "./usage.js";
 
 /** `model_price × usage.generated_images × group_ratio`. If the provider reports no count, it is 1. */
 export function createRequestPrice(details: PerRequestDetails, ratio: Decimal): Price {
@@ -19,20 +21,9 @@ export function createRequestPrice(details: PerRequestDetails, ratio: Decimal): 
   const group_ratio = formatDecimal(ratio);
 
   const chargeFor = (count: number, count_source: PerRequestDerivation["count_source"]): Charge => {
-    const { exact, amount } = rounding.sum(multiplyDecimal(unit.ofOne, count));
-    const { decimal_places } = rounding;
-    return {
-      amount,
-      derivation: {
-        pricing_mode: "per-request",
-        count,
-        count_source,
-        model_price: unit.price,
-        group_ratio,
-        exact,
-        ...(decimal_places !== undefined && { decimal_places }),
-      },
-    };
+    const { amount, shown } = rounding.sum(multiplyDecimal(unit.ofOne, count));
+    const counted = { count, count_source, model_price: unit.price };
+    return { amount, derivation: { pricing_mode: "per-request", ...counted, group_ratio, ...shown } };
   };
 
   return {
@@ -44,13 +35,6 @@ export function createRequestPrice(details: PerRequestDetails, ratio: Decimal): 
   };
 }
 
-/** The tokens of one charge: `total_tokens − output_tokens` are the other tokens. */
-interface TokenCounts {
-  readonly outputTokens: number;
-  readonly otherTokens: number;
-  readonly source: PerTokenDerivation["token_source"];
-}
-
 /** `output_tokens` and the other tokens, each at its price for a million, times `group_ratio`. */
 export function createTokenPrice(details: PerTokenDetails, ratio: Decimal): Price {
   const output = toTokenPrice(details.output_token_price, "output_token_price", ratio);
@@ -59,12 +43,15 @@ export function createTokenPrice(details: PerTokenDetails, ratio: Decimal): Pric
   const group_ratio = formatDecimal(ratio);
   const isOutputDearest = isAtMost(input.ofOne, output.ofOne);
 
-  const chargeFor = ({ outputTokens, otherTokens, source }: TokenCounts): Charge => {
+  const chargeFor = (
+    outputTokens: number,
+    otherTokens: number,
+    source: PerTokenDerivation["token_source"],
+  ): Charge => {
     const forOutput = multiplyDecimal(output.ofOne, outputTokens);
-    const { exact, amount } = rounding.sum(
+    const { amount, shown } = rounding.sum(
       otherTokens === 0 ? forOutput : addDecimals(forOutput, multiplyDecimal(input.ofOne, otherTokens)),
     );
-    const { decimal_places } = rounding;
     return {
       amount,
       derivation: {
@@ -75,36 +62,25 @@ export function createTokenPrice(details: PerTokenDetails, ratio: Decimal): Pric
         output_token_price: output.price,
         input_token_price: input.price,
         group_ratio,
-        exact,
-        ...(decimal_places !== undefined && { decimal_places }),
+        ...shown,
         unpriced: source === "none",
       },
     };
   };
 
   return {
-    charge({ usage }) {
-      const reported = toCount(usage?.output_tokens, "usage.output_tokens");
-      const total = toCount(usage?.total_tokens, "usage.total_tokens");
-      const outputTokens = reported ?? total ?? 0;
-      const otherTokens = Math.max(0, (total ?? outputTokens) - outputTokens);
-      return chargeFor({ outputTokens, otherTokens, source: findSource(reported, total) });
+    charge({ usage = {} }) {
+      const tokens = sumTokens(splitTokens(usage));
+      return chargeFor(tokens.output, tokens.input, findSource(usage));
     },
     estimate(request) {
       const tokens = toCount(countMaxTokens(request).all, "the number of tokens") ?? 0;
-      return chargeFor({
-        outputTokens: isOutputDearest ? tokens : 0,
-        otherTokens: isOutputDearest ? 0 : tokens,
-        source: "request",
-      });
+      return isOutputDearest ? chargeFor(tokens, 0, "request") : chargeFor(0, tokens, "request");
     },
   };
 }
 
-function findSource(
-  reported: number | undefined,
-  total: number | undefined,
-): PerTokenDerivation["token_source"] {
-  if (reported !== undefined) return "output_tokens";
-  return total === undefined ? "none" : "total_tokens";
+function findSource({ output_tokens, total_tokens }: Usage): PerTokenDerivation["token_source"] {
+  if (output_tokens !== undefined) return "output_tokens";
+  return total_tokens === undefined ? "none" : "total_tokens";
 }

@@ -14,6 +14,9 @@ export function createGatewayUsage(ledger: Ledger & Partial<HistoryLedger>): Gat
     totals: (by, filter, options) => ledger.totals(by, filter, options),
     series: async (query, options) => await history().series(query, options),
     page: async (query, options) => await history().page(query, options),
+    list: async function* (query, options) {
+      yield* history().list(query, options);
+    },
     find: async (id) => await history().find(id),
   };
 }

@@ -167,7 +167,7 @@ describe("ending a hold", () => {
     return () => vi.useRealTimers();
   });
 
-  it.each<[string, (hold: Hold) => Promise<void>, object, object]>([
+  it.each<[string, (hold: Hold) => Promise<unknown>, object, object]>([
     [
       "settle",
       (hold) => hold.settle(SENT_TO, MADE),
@@ -239,10 +239,27 @@ describe("a ledger that fails", () => {
     return () => vi.useRealTimers();
   });
 
+  it.each([0, 2])("that is late is logged once, after %d failures of the ledger", async (failures) => {
+    let left = failures;
+    const { open, logs } = create(() => ({
+      async settle() {
+        if (left-- > 0) throw new Error("unreachable");
+        return { isLate: true };
+      },
+    }));
+    const hold = await open();
+    const settled = hold.settle(SENT_TO, MADE);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await settled;
+    expect(logs).toMatchObject([
+      { requestId: "req_1", charge: "0.1", message: expect.stringContaining("after a sweep") },
+    ]);
+  });
+
   it("is retried, and the hold ends when the ledger has the record", async () => {
     let settle: Ledger["settle"] | undefined;
     const { open, records, logs } = create((own) => {
-      settle = failing(3, async (record) => await own.settle(record));
+      settle = failing(3, async (record) => void (await own.settle(record)));
       return { settle };
     });
     const hold = await open();
@@ -261,7 +278,7 @@ describe("a ledger that fails", () => {
     expect(logs).toEqual([]);
   });
 
-  it.each<[string, string, (hold: Hold) => Promise<void>, object]>([
+  it.each<[string, string, (hold: Hold) => Promise<unknown>, object]>([
     ["a charge", "settled", (hold) => hold.settle(SENT_TO, MADE), { record: { id: "req_1", images: 1 } }],
     ["a failure", "settled", (hold) => hold.settle(SENT_TO, FAILED), { record: { id: "req_1", images: 0 } }],
     ["a release", "released", (hold) => hold.release(), { requestId: "req_1" }],
@@ -269,7 +286,7 @@ describe("a ledger that fails", () => {
     "for longer than clients wait does not keep the client: %s is logged",
     async (_what, state, end, logged) => {
       const { open, logs, balance } = create((own) => ({
-        settle: failing(Infinity, async (record) => await own.settle(record)),
+        settle: failing(Infinity, async (record) => void (await own.settle(record))),
         release: failing(Infinity, async (id) => await own.release(id)),
       }));
       const hold = await open();

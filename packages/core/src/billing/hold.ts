@@ -1,12 +1,13 @@
 import { GatewayError } from "../errors.js";
 import type { Logger } from "../logger.js";
 import type { SentTo } from "../types.js";
-import { settlesWithin } from "../util/async.js";
+import { callStore } from "../util/async.js";
 import { createLinkedList, type Link, type LinkedList } from "../util/linked-list.js";
 import { readBudget } from "./budget.js";
-import type { Ledger } from "./ledger.js";
+import type { Ledger, SettleResult } from "./ledger.js";
 import {
   type BilledRequest,
+  copyFacts,
   type LostPolicy,
   type Outcome,
   type SettledRecord,
@@ -16,20 +17,22 @@ import {
 
 /**
  * Money that is set aside for one request. The first of `settle`, `release` and `abandon` ends the hold; calls after
- * that change nothing. `settle` and `release` resolve when the ledger has the outcome, or after its last retry. They
- * do not reject.
+ * that change nothing. `settle` and `release` return how the hold ended, when the ledger has the outcome or after its last
+ * retry. They do not reject.
  */
 export interface Hold {
   /** Ends the hold of a request that reached a provider: charges it, and keeps its record. */
-  settle(sentTo: SentTo, outcome: Outcome): Promise<void>;
+  settle(sentTo: SentTo, outcome: Outcome): Promise<HoldEnd>;
   /** Ends the hold of a request that reached no provider. Nothing is charged or recorded. */
-  release(): Promise<void>;
+  release(): Promise<HoldEnd>;
   /** Ends the hold of a request whose outcome will never be known. The ledger keeps the money until a sweep. */
   abandon(): void;
   /** How the hold ended, whether or not the ledger accepted it. */
   readonly ended: Promise<HoldEnd>;
-  /** What was charged, a decimal string; `null` without `billing`. `undefined` until the hold is settled. */
-  readonly charge?: string | null | undefined;
+  /** True if the hold was abandoned, because the gateway closed before its request had ended. */
+  readonly isAbandoned: boolean;
+  /** The record with which the hold was settled. `undefined` if it was released, or has not ended. */
+  readonly record: SettledRecord | undefined;
 }
 
 /** How a hold ended. */
@@ -52,7 +55,7 @@ export interface Holds {
    * Takes over the hold of a task, which a task store keeps. Its end is not written to the ledger: it is returned, so that
    * it can be written together with the end of the task.
    */
-  adopt(request: BilledRequest): AdoptedHold;
+  adopt(request: BilledRequest): Hold;
   /** Takes over the hold of a request that another process sent. It is in the ledger. */
   resume(request: BilledRequest): Hold;
   /** Stores with a hold what another process needs to continue its request. `undefined` if the ledger cannot do that. */
@@ -67,12 +70,6 @@ export interface Holds {
   abandonAll(): void;
   /** Repeats the writes that the ledger did not accept in time, up to the first that fails. Does not reject. */
   retryLateWrites(): Promise<void>;
-}
-
-/** The hold of a task. */
-interface AdoptedHold extends Hold {
-  /** The record with which the hold was settled. `undefined` if it was released, or has not ended. */
-  readonly record: SettledRecord | undefined;
 }
 
 /** Options of {@link Holds.open}. */
@@ -100,7 +97,7 @@ export function createHolds(parts: HoldParts): Holds {
   const holdParts: OpenHoldParts = {
     ...parts,
     openHolds,
-    write: (write, fields) => writeOrDefer(write, { fields, lateWrites, logger }),
+    repeat: (write, error, fields) => repeatOrDefer(write, error, { fields, lateWrites, logger }),
   };
 
   /** The hold may have been made although the ledger failed. The request is not sent, so it must not be charged. */
@@ -114,49 +111,34 @@ export function createHolds(parts: HoldParts): Holds {
   }
 
   return {
-    async open(request, { ttlMs, keepAlive }) {
-      try {
-        const { ok } = await ledger.hold(toHoldRecord(request, ttlMs, now()));
-        if (ok) return new OpenHold(holdParts, request);
-      } catch (cause) {
-        logger.error({ requestId: request.id, err: cause }, "The ledger failed; the request was not sent.");
-        keepAlive(releaseUnsure(request.id));
-        throw new GatewayError(
-          "gateway_unavailable",
-          "This server cannot reach its billing ledger at the moment: try again. Nothing was sent or charged.",
-          { retryAfterSeconds: 5, cause },
-        );
-      }
-      throw budgetError();
+    open(request, { ttlMs, keepAlive }) {
+      return callStore(() => ledger.hold(toHoldRecord(request, ttlMs, now()))).then(
+        ({ ok }) => {
+          if (ok) return new OpenHold(holdParts, request);
+          throw budgetError();
+        },
+        (cause: unknown) => {
+          logger.error({ requestId: request.id, err: cause }, "The ledger failed; the request was not sent.");
+          keepAlive(releaseUnsure(request.id));
+          throw new GatewayError(
+            "gateway_unavailable",
+            "This server cannot reach its billing ledger at the moment: try again. Nothing was sent or charged.",
+            { retryAfterSeconds: 5, cause },
+          );
+        },
+      );
     },
-    adopt: (request) => adoptHold(holdParts, request),
+    adopt: (request) => new OpenHold({ ...holdParts, ledger: WITH_TASK }, request),
     resume: (request) => new OpenHold(holdParts, request),
     keepUpstream:
       ledger.keepUpstream && ledger.takeKept && (async (id, upstream) => ledger.keepUpstream?.(id, upstream)),
-    write: holdParts.write,
+    write: (write, fields) =>
+      callStore(write).catch((error: unknown) => holdParts.repeat(write, error, fields)),
     abandonAll() {
       for (const hold of openHolds) hold.abandon();
     },
     retryLateWrites: () => lateWrites.run(),
   };
-}
-
-/** Settles the hold of a request that was sent, if it will never be known what was made. */
-export async function settleUnknown(
-  hold: Hold,
-  { status, errorCode }: Required<Pick<Outcome, "status" | "errorCode">>,
-): Promise<void> {
-  const unknown: SentTo = { channel: "", upstreamModel: "", attempts: [] };
-  await hold.settle(unknown, { status, errorCode, images: 0, isUnknown: true });
-}
-
-/** How long a call that failed may take to end its hold. */
-const SETTLE_MS = 60_000;
-
-/** Waits until a call that failed has ended its hold. If it does not, the gateway itself failed, and the outcome is unknown. */
-export async function endFailed(hold: Hold): Promise<void> {
-  if (await settlesWithin(hold.ended, SETTLE_MS)) return;
-  await settleUnknown(hold, { status: 500, errorCode: "internal_error" });
 }
 
 /** The error of a request whose hold the budget does not cover. */
@@ -174,17 +156,9 @@ export function toHoldRecord(
   ttlMs: number,
   now: number,
 ): Parameters<Ledger["hold"]>[0] {
-  const { id, time, caller, budget, group, model, operation, task, endUser, tags, bounds, price } = request;
+  const { budget, bounds, price } = request;
   return {
-    id,
-    time,
-    caller,
-    group,
-    model,
-    operation,
-    ...(task !== undefined && { task }),
-    ...(endUser !== undefined && { endUser }),
-    ...(tags !== undefined && { tags }),
+    ...copyFacts(request),
     amount: price?.estimate(bounds).amount ?? null,
     ...(budget !== undefined && readBudget(budget)),
     ttlMs,
@@ -195,30 +169,12 @@ export function toHoldRecord(
 interface OpenHoldParts extends Omit<HoldParts, "ledger"> {
   readonly ledger: Pick<Ledger, "settle" | "release">;
   readonly openHolds: LinkedList<Hold>;
-  readonly write: Holds["write"];
+  /** Repeats a write that has failed. Does not reject. */
+  readonly repeat: (write: LedgerWrite, error: unknown, fields: object) => Promise<void>;
 }
 
-function adoptHold(parts: OpenHoldParts, request: BilledRequest): AdoptedHold {
-  let kept: SettledRecord | undefined;
-  const ledger: OpenHoldParts["ledger"] = {
-    async settle(record) {
-      kept = record;
-    },
-    async release() {
-      // The end of the task without a record releases the hold.
-    },
-  };
-  const hold = new OpenHold({ ...parts, ledger }, request);
-  return {
-    ended: hold.ended,
-    settle: (sentTo, outcome) => hold.settle(sentTo, outcome),
-    release: () => hold.release(),
-    abandon: () => hold.abandon(),
-    get record() {
-      return kept;
-    },
-  };
-}
+/** The hold of a task ends with the task, whose end has the record. */
+const WITH_TASK: OpenHoldParts["ledger"] = { settle: async () => undefined, release: async () => {} };
 
 class OpenHold implements Hold {
   readonly ended: Promise<HoldEnd>;
@@ -226,10 +182,10 @@ class OpenHold implements Hold {
   readonly #link: Link<Hold>;
   readonly #request: BilledRequest;
   readonly #resolveEnded: (end: HoldEnd) => void;
-  /** Set by `settle`. */
-  charge: string | null | undefined;
+  record: SettledRecord | undefined;
+  isAbandoned = false;
   /** Set by the first call that ends the hold. */
-  #ending: Promise<void> | undefined;
+  #ending: Promise<HoldEnd> | undefined;
 
   constructor(parts: OpenHoldParts, request: BilledRequest) {
     this.#parts = parts;
@@ -240,7 +196,7 @@ class OpenHold implements Hold {
     observer?.held(price?.estimate(bounds).amount ?? null);
   }
 
-  settle(sentTo: SentTo, outcome: Outcome): Promise<void> {
+  settle(sentTo: SentTo, outcome: Outcome): Promise<HoldEnd> {
     if (this.#ending !== undefined) return this.#ending;
     const { ledger, logger, now, onLost } = this.#parts;
     const chargesHold = outcome.isUnknown === true && onLost === "charge";
@@ -250,29 +206,50 @@ class OpenHold implements Hold {
     if (record.unpriced === true) reportUnpriced(record, logger);
     if (record.reportedUsage !== undefined || record.reportedPixels !== undefined) reportCut(record, logger);
     const end: HoldEnd = { state: "settled", isNothingMade: isKnown && isNothingMade(record) };
-    this.charge = record.charge;
-    this.#ending = this.#write(end, () => ledger.settle(record), { record }, record);
+    this.record = record;
+    const noteLate = (result: SettleResult | undefined | void): void => {
+      if (result?.isLate === true) reportLate(record, logger);
+    };
+    this.#ending = this.#write(end, () => ledger.settle(record), { record, noteLate });
     return this.#ending;
   }
 
-  release(): Promise<void> {
+  release(): Promise<HoldEnd> {
     const { ledger } = this.#parts;
     const { id } = this.#request;
     const end: HoldEnd = { state: "released", isNothingMade: true };
-    this.#ending ??= this.#write(end, () => ledger.release(id), {});
+    this.#ending ??= this.#write(end, () => ledger.release(id));
     return this.#ending;
   }
 
   abandon(): void {
     if (this.#ending !== undefined) return;
-    this.#ending = Promise.resolve();
+    this.#ending = this.ended;
+    this.isAbandoned = true;
     this.#end({ state: "unresolved", isNothingMade: false });
   }
 
   /** The client gets its images although the ledger fails. */
-  async #write(end: HoldEnd, write: LedgerWrite, fields: object, record?: SettledRecord): Promise<void> {
-    await this.#parts.write(write, { requestId: this.#request.id, ...fields });
-    this.#end(end, record);
+  #write<R>(
+    end: HoldEnd,
+    write: () => Promise<R>,
+    { record, noteLate }: { readonly record?: SettledRecord; readonly noteLate?: (result: R) => void } = {},
+  ): Promise<HoldEnd> {
+    const finish = (): HoldEnd => {
+      this.#end(end, record);
+      return end;
+    };
+    const again = (): Promise<void> => write().then((result) => noteLate?.(result));
+    return callStore(write).then(
+      (result) => {
+        noteLate?.(result);
+        return finish();
+      },
+      (error: unknown) => {
+        const fields = { requestId: this.#request.id, ...(record !== undefined && { record }) };
+        return this.#parts.repeat(again, error, fields).then(finish);
+      },
+    );
   }
 
   #end(end: HoldEnd, record?: SettledRecord): void {
@@ -289,11 +266,12 @@ interface DeferredWrite extends Pick<HoldParts, "logger"> {
   readonly lateWrites: LateWrites;
 }
 
-async function writeOrDefer(
+async function repeatOrDefer(
   write: LedgerWrite,
+  error: unknown,
   { fields, lateWrites, logger }: DeferredWrite,
 ): Promise<void> {
-  const failure = await tryWrite(write);
+  const failure = await repeatWrite(write, error);
   if (failure === undefined) return;
   logger.error(
     { ...fields, err: failure.error },
@@ -305,20 +283,24 @@ async function writeOrDefer(
 /** The waits before each retry. Their sum is shorter than clients wait for the end of a response. */
 const RETRY_MS: readonly number[] = [50, 250, 1_000, 4_000];
 
-/** Returns the last failure if the ledger accepted the write in none of the attempts. */
-async function tryWrite(write: LedgerWrite): Promise<{ readonly error: unknown } | undefined> {
-  for (let attempt = 0; ; attempt++) {
+/** Returns the last failure if the ledger accepted the write in none of the further attempts. */
+async function repeatWrite(
+  write: LedgerWrite,
+  error: unknown,
+): Promise<{ readonly error: unknown } | undefined> {
+  let last = error;
+  for (const waitMs of RETRY_MS) {
+    await new Promise((resolve) => {
+      setTimeout(resolve, waitMs);
+    });
     try {
       await write();
       return undefined;
-    } catch (error) {
-      const waitMs = RETRY_MS[attempt];
-      if (waitMs === undefined) return { error };
-      await new Promise((resolve) => {
-        setTimeout(resolve, waitMs);
-      });
+    } catch (failure) {
+      last = failure;
     }
   }
+  return { error: last };
 }
 
 /** Writes that the ledger did not accept while their clients waited. They are lost if the process dies. */
@@ -376,6 +358,13 @@ function reportUnpriced({ id, model, charge }: SettledRecord, logger: Logger): v
   logger.warn(
     { requestId: id, model, charge },
     "The provider did not report all tokens; the charge does not include them.",
+  );
+}
+
+function reportLate({ id, model, caller, charge }: SettledRecord, logger: Logger): void {
+  logger.error(
+    { requestId: id, model, caller, charge },
+    "A request was charged after a sweep had ended its hold: its caller can be above its budget by this charge.",
   );
 }
 

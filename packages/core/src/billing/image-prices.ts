@@ -187,7 +187,8 @@ function toLine(
   const made = image.size === undefined ? undefined : countPixels(image.size);
   const isCut = made !== undefined && maxPixels !== undefined && made > maxPixels;
   const pixels = isCut ? maxPixels : made;
-  const { unit, quality } = tables[what].findHighest({ pixels, maxPixels, quality: asked ?? image.quality });
+  const stated = asked ?? image.quality;
+  const { unit, quality } = tables[what].findHighest({ pixels, maxPixels, quality: stated });
   const shown = pixels ?? maxPixels;
   return {
     what,
@@ -198,7 +199,8 @@ function toLine(
       pixels: shown,
       pixels_source: made === undefined || isCut ? "request" : "response",
     }),
-    ...(quality !== undefined && { quality }),
+    // Without a stated quality the highest price applies, and its quality is a guess.
+    ...(stated !== undefined && quality !== undefined && { quality }),
   };
 }
 

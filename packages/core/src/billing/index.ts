@@ -33,6 +33,7 @@ export type {
   PriceTier,
 } from "./model-details.js";
 export { type BudgetPeriod, findPeriod, type PeriodSpan, type PeriodUnit } from "./periods.js";
+export type { AlikeImages, PriceBasis } from "./price-basis.js";
 export { type ChargeInput, calculateCharge, type EstimateInput, estimateCharge } from "./pricing.js";
 export type { BudgetReports, BudgetStatus } from "./read-budgets.js";
 export type {

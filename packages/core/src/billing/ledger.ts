@@ -131,6 +131,12 @@ export interface TakeKeptOptions {
   readonly ttlMs: number;
 }
 
+/** What a ledger says of a settlement. A ledger of version 0.1 says nothing. */
+export interface SettleResult {
+  /** True if a sweep had ended the hold before, so that the charge is not covered by it. The record is marked `late`. */
+  readonly isLate: boolean;
+}
+
 /**
  * Keeps the money: each hold is settled or released, once. Every method is atomic. When its promise resolves, its
  * effect is durable, as far as the implementation promises that.
@@ -162,7 +168,7 @@ export interface Ledger extends UsageReports, Outbox {
    *
    * @throws RangeError if a name has more than 512 bytes, and for whatever else `checkRecord` refuses
    */
-  settle(record: SettledRecord): Promise<void>;
+  settle(record: SettledRecord): Promise<SettleResult | undefined | void>;
   /**
    * Ends the hold of a request that reached no provider, without a record. If a sweep came first, the unresolved record
    * becomes a `ReleasedRecord` with charge `"0"`, the balance is corrected, and the record is delivered again.

@@ -12,10 +12,10 @@ import {
   createAlertListeners,
   findAlerts,
   MAX_ALERT_AGE_MS,
-  readListLimit,
   toPeriodBalance,
 } from "./budget-alerts.js";
 import type { Balance, BudgetAlert, BudgetStore, PeriodBalance } from "./ledger.js";
+import { readListLimit } from "./list-limit.js";
 import { findPeriod } from "./periods.js";
 import type { HoldRecord } from "./records.js";
 import { compareStrings } from "./reports.js";

@@ -87,7 +87,9 @@ export function createMemoryHistory(records: KeptRecords): MemoryHistory {
           }
         }
       },
-      page: async (query) => findPage(records.all(), query).map(copyRecord),
+      list: async function* (query) {
+        for (const record of findPage(records.all(), query)) yield copyRecord(record);
+      },
       async find(id) {
         const record = records.find(id);
         return record && copyRecord(record);

@@ -1,7 +1,7 @@
 import { createMemoryHistory } from "#memory-history";
 import { type Decimal, readDecimal } from "../util/decimal.js";
 import type { CallerLedger } from "./caller-store.js";
-import type { Balance, BudgetLedger, RecordFilter, ReportOptions } from "./ledger.js";
+import type { Balance, BudgetLedger, RecordFilter, ReportOptions, SettleResult } from "./ledger.js";
 import { createMemoryBalances } from "./memory-balances.js";
 import { createMemoryCallers } from "./memory-callers.js";
 import { createMemoryTasks } from "./memory-tasks.js";
@@ -53,8 +53,8 @@ export interface MemoryLedgerOptions {
  *
  * It keeps totals, also of dropped records, for 20,000 combinations of hour, caller, model and channel; not on Workers.
  *
- * It also keeps 1,000 tasks, see `TaskStore.submit`. When it is full, it drops the tasks that ended longest ago. And it
- * keeps 10,000 callers that are created at run time.
+ * It also keeps 1,000 tasks, see `TaskStore.submit`. When it is full, it drops tasks that ended longest ago, of the caller
+ * that has most. And it keeps 10,000 callers that are created at run time.
  *
  * @param options how many records are kept, and for tests the clock
  * @throws RangeError if `maxRecords` is not a whole number of at least 1
@@ -105,14 +105,20 @@ export function createMemoryLedger({
     return balance;
   }
 
-  function settle(record: SettledRecord): void {
+  function settle(record: SettledRecord): SettleResult {
     const hold = holds.get(record.id);
     const known = records.find(record.id);
-    if (known?.state === "settled") return;
+    if (known?.state === "settled") return { isLate: false };
     if (hold !== undefined) endHold(hold);
+    const copy = withPeriod(copyRecord(record), hold?.period ?? known?.period);
+    if (known === undefined) {
+      keep(copy);
+      return { isLate: false };
+    }
     // A sweep has already ended the hold.
-    if (known !== undefined) takeBack(known);
-    keep(withPeriod(copyRecord(record), hold?.period ?? known?.period));
+    takeBack(known);
+    keep({ ...copy, late: true });
+    return { isLate: true };
   }
 
   function release(id: string): void {
@@ -160,7 +166,7 @@ export function createMemoryLedger({
     },
     async settle(record) {
       checkRecord(record);
-      settle(record);
+      return settle(record);
     },
     async release(id) {
       release(id);
@@ -260,25 +266,14 @@ function createRecordStore(now: () => number, maxRecords: number): RecordStore {
     for (const records of [waiting, leased, delivered]) records.delete(id);
   }
 
-  /** Goes on from call to call: a new iterator would pass over all deleted entries of the map again. */
-  let deliveredIds = delivered.keys();
-  function takeOldestDelivered(): string | undefined {
-    const { value } = deliveredIds.next();
-    if (value !== undefined) return value;
-    deliveredIds = delivered.keys();
-    return deliveredIds.next().value;
-  }
+  const takeOldestDelivered = takeKeysInTurn(delivered);
+  const takeOldestLeased = takeKeysInTurn(leased);
+  const takeOldestWaiting = takeKeysInTurn(waiting);
 
   /** Delivered records are safe elsewhere, and leased records are about to be. */
   function dropOne(): void {
-    const oldest = takeOldestDelivered();
-    if (oldest !== undefined) {
-      delivered.delete(oldest);
-      return;
-    }
-    const records = leased.size > 0 ? leased : waiting;
-    const [first] = records.keys();
-    if (first !== undefined) records.delete(first);
+    const oldest = takeOldestDelivered() ?? takeOldestLeased() ?? takeOldestWaiting();
+    if (oldest !== undefined) forget(oldest);
   }
 
   /** The records whose lease is over, in the order in which they were kept. */
@@ -325,5 +320,19 @@ function createRecordStore(now: () => number, maxRecords: number): RecordStore {
     },
     all: () =>
       [waiting, leased, delivered].flatMap((records) => Array.from(records.values(), ({ record }) => record)),
+  };
+}
+
+/**
+ * Returns the first keys of a map, one at each call, each of which is deleted next. It goes on from call to call: a new
+ * iterator would pass over all deleted entries of the map again.
+ */
+function takeKeysInTurn(map: ReadonlyMap<string, unknown>): () => string | undefined {
+  let keys = map.keys();
+  return () => {
+    const { value } = keys.next();
+    if (value !== undefined) return value;
+    keys = map.keys();
+    return keys.next().value;
   };
 }

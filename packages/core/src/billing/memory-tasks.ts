@@ -1,3 +1,5 @@
+import { CallerCounts } from "../util/fair-share.js";
+import type { Writable } from "../util/writable.js";
 import type { Balance } from "./ledger.js";
 import { createMemoryWebhooks, type StoredMessage } from "./memory-webhooks.js";
 import type { HoldRecord, LostPolicy, SettledRecord, UnresolvedRecord } from "./records.js";
@@ -24,8 +26,8 @@ export interface MemoryTasksOptions {
 
 /** The maximum number of tasks, with those that have ended. */
 const MAX_TASKS = 1_000;
-
-type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
+/** The maximum length of the inputs of all tasks, in bytes. */
+const MAX_BYTES = 128 * 1024 * 1024;
 
 interface Entry {
   readonly task: Writable<Task>;
@@ -34,6 +36,7 @@ interface Entry {
   readonly repeat: NewTask["repeat"];
   /** Empty once the task has ended. */
   input: string;
+  readonly inputBytes: number;
   /** What another process needs to continue the task. */
   upstream?: string | undefined;
   /** True from the moment when a worker takes the task until it is put back or ends. */
@@ -43,8 +46,8 @@ interface Entry {
 }
 
 /**
- * Tasks in the memory of this process. It keeps 1,000 tasks. When it is full, it drops the task that ended longest ago
- * and has no message to send; if there is none, the task that ended longest ago.
+ * Tasks in the memory of this process. It keeps 1,000 tasks. When it is full, it drops a task that has ended, of the caller
+ * that has most: the one that ended longest ago and has no message to send; if there is none, the one that ended longest ago.
  */
 export function createMemoryTasks({ money, now }: MemoryTasksOptions): TaskStore {
   /** All tasks, in the order of their submission. */
@@ -52,6 +55,10 @@ export function createMemoryTasks({ money, now }: MemoryTasksOptions): TaskStore
   /** The tasks that have ended, in the order of their end. */
   const ended = new Map<string, Entry>();
   const repeats = new Map<string, Entry>();
+  /** How many tasks each caller has; and those that have not ended, with the bytes of their inputs. */
+  const allCounts = new CallerCounts();
+  const openCounts = new CallerCounts();
+  const openBytes = new CallerCounts();
   /** The callers with waiting tasks; the first one is next. */
   const turns = new Set<string>();
   const listeners = new Set<(change: TaskChange) => void>();
@@ -70,7 +77,7 @@ export function createMemoryTasks({ money, now }: MemoryTasksOptions): TaskStore
     return entry?.task.caller === caller ? entry : undefined;
   }
 
-  function add(task: NewTask): Entry {
+  function add(task: NewTask, inputBytes: number): Entry {
     const { id, requestId, caller, model, operation, repeat } = task;
     const createdAt = now();
     const facts = { id, requestId, caller, model, operation, createdAt, expiresAt: createdAt + task.ttlMs };
@@ -80,18 +87,23 @@ export function createMemoryTasks({ money, now }: MemoryTasksOptions): TaskStore
       endpoints: [...new Set(task.webhooks)],
       repeat: repeat && { ...repeat },
       input: task.input,
+      inputBytes,
       isTaken: false,
       messages: [],
     };
     entries.set(id, entry);
     if (repeat !== undefined) repeats.set(repeat.key, entry);
     turns.add(caller);
+    allCounts.add(caller, 1);
+    openCounts.add(caller, 1);
+    openBytes.add(caller, inputBytes);
     return entry;
   }
 
   function drop(entry: Entry): void {
     entries.delete(entry.task.id);
     ended.delete(entry.task.id);
+    allCounts.add(entry.task.caller, -1);
     if (entry.repeat !== undefined) repeats.delete(entry.repeat.key);
     webhooks.drop(entry.messages);
   }
@@ -121,15 +133,27 @@ export function createMemoryTasks({ money, now }: MemoryTasksOptions): TaskStore
     entry.upstream = undefined;
     entry.isTaken = false;
     ended.set(task.id, entry);
+    openCounts.add(task.caller, -1);
+    openBytes.add(task.caller, -entry.inputBytes);
     forgetTurn(task.caller);
     entry.messages.push(...webhooks.write(entry.endpoints, copyTask(task)));
     tell({ kind: "changed", id: task.id });
     if (entry.messages.length > 0) tell({ kind: "webhook" });
   }
 
-  function findToDrop(): Entry | undefined {
-    const oldestFirst = [...ended.values()];
-    return oldestFirst.find(({ messages }) => !webhooks.hasPending(messages)) ?? oldestFirst[0];
+  /** @param caller the caller of the task that needs the room */
+  function findToDrop(caller: string): Entry | undefined {
+    const countOf = ({ task }: Entry): number => allCounts.of(task.caller) + (task.caller === caller ? 1 : 0);
+    const isBefore = (one: Entry, other: Entry): boolean => {
+      const more = countOf(one) - countOf(other);
+      return (
+        more > 0 || (more === 0 && webhooks.hasPending(other.messages) && !webhooks.hasPending(one.messages))
+      );
+    };
+    // Of those that are equal the first one, which ended longest ago.
+    let found: Entry | undefined;
+    for (const entry of ended.values()) if (found === undefined || isBefore(entry, found)) found = entry;
+    return found;
   }
 
   // No method awaits anything, so each is atomic.
@@ -143,12 +167,17 @@ export function createMemoryTasks({ money, now }: MemoryTasksOptions): TaskStore
           ? { kind: "repeated", task: copyTask(known.task) }
           : { kind: "conflict" };
       }
-      const dropped = entries.size < MAX_TASKS ? undefined : findToDrop();
-      if (entries.size >= MAX_TASKS && dropped === undefined) return { kind: "full" };
+      const { caller, room } = task;
+      const bytes = new TextEncoder().encode(task.input).length;
+      const hasRoom =
+        openCounts.fits(caller, 1, Math.min(room?.tasks ?? MAX_TASKS, MAX_TASKS)) &&
+        openBytes.fits(caller, bytes, Math.min(room?.bytes ?? MAX_BYTES, MAX_BYTES));
+      if (!hasRoom) return { kind: "full", isShareUsed: openCounts.of(caller) > 0 };
       const balance = money.hold(hold);
       if (balance !== undefined) return { kind: "refused", balance };
+      const dropped = entries.size < MAX_TASKS ? undefined : findToDrop(caller);
       if (dropped !== undefined) drop(dropped);
-      const entry = add(task);
+      const entry = add(task, bytes);
       tell({ kind: "queued" });
       return { kind: "submitted", task: copyTask(entry.task) };
     },

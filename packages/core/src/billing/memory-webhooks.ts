@@ -1,3 +1,4 @@
+import type { Writable } from "../util/writable.js";
 import { checkWebhookAttempt } from "./stored-entries.js";
 import type {
   Task,
@@ -6,9 +7,8 @@ import type {
   WebhookFilter,
   WebhookMessage,
   WebhookStore,
+  WebhookTakeOptions,
 } from "./task-store.js";
-
-type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /** A message in memory, with the task as it ended. */
 export interface StoredMessage {
@@ -70,7 +70,10 @@ export function createMemoryWebhooks({ now, tell }: MemoryWebhooksOptions): Memo
         const due = [...messages.values()]
           .filter(
             (stored) =>
-              isPending(stored) && stored.message.nextAt <= instant && !excluded.has(keyOf(stored.message)),
+              isPending(stored) &&
+              stored.message.nextAt <= instant &&
+              !excluded.has(keyOf(stored.message)) &&
+              !excluded.has(keyOf({ caller: stored.message.caller })),
           )
           .toSorted((one, other) => one.message.nextAt - other.message.nextAt)
           .slice(0, limit);
@@ -124,7 +127,9 @@ export function createMemoryWebhooks({ now, tell }: MemoryWebhooksOptions): Memo
   };
 }
 
-const keyOf = ({ caller, endpoint }: WebhookEndpointName): string => JSON.stringify([caller, endpoint]);
+/** Without `endpoint`, the key of all endpoints of the caller. */
+const keyOf = ({ caller, endpoint }: WebhookTakeOptions["except"][number]): string =>
+  JSON.stringify([caller, endpoint]);
 
 function isSelected(message: WebhookMessage, filter: WebhookFilter): boolean {
   return (["caller", "endpoint", "task", "state"] as const).every(

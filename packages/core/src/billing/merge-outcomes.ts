@@ -2,7 +2,15 @@ import type { MadeImage, Usage } from "../types.js";
 import { addDecimals, formatDecimal, readDecimal } from "../util/decimal.js";
 import type { RequestBounds } from "./charge.js";
 import type { Outcome } from "./records.js";
-import { cutUsage, INPUT_KINDS, keepCounts, OUTPUT_KINDS, RECORDED_COUNTS } from "./usage.js";
+import {
+  cutUsage,
+  INPUT_KINDS,
+  keepCounts,
+  OUTPUT_KINDS,
+  RECORDED_COUNTS,
+  splitTokens,
+  sumTokens,
+} from "./usage.js";
 
 /** An outcome without the parts that describe the response of one call. */
 type MergedOutcome = Omit<Outcome, "status" | "errorCode" | "upstreamRequestId">;
@@ -28,7 +36,6 @@ export function mergeOutcomes(outcomes: readonly Outcome[], bounds: RequestBound
     made: cut.flatMap((call) => describeImages(call, bounds)),
     callsWithImages: cut.filter((call) => countCharged(call) > 0).length,
     usage: addReports(cut),
-    reports: cut.map(({ usage = {} }) => usage),
     reportedUsage: wasCut ? addReports(reported) : undefined,
     hasUnknownTokens: outcomes.some(({ hasUnknownTokens }) => hasUnknownTokens) || cut.some(lacksTokens),
     isConclusive: outcomes.every(({ isConclusive }) => isConclusive),
@@ -50,18 +57,17 @@ function addReports(reports: readonly CallReport[]): Usage | undefined {
   const images = reports.map(
     ({ images: came, usage }) => usage?.generated_images ?? (came > 0 ? 1 : undefined),
   );
-  const outputs = reports.map(({ usage }) => usage?.output_tokens ?? usage?.total_tokens);
-  const totals = reports.map(({ usage }, index) =>
-    atLeast(usage?.total_tokens ?? outputs[index], outputs[index]),
-  );
+  // Divided by kind, so that the sum has as many tokens of each kind as the calls have together.
+  const tokens = reports.map(({ usage = {} }) => sumTokens(splitTokens(usage)));
+  const outputs = tokens.map(({ output }) => output);
+  const inputs = tokens.map(({ input }) => input);
   const hasOutput = reports.some(({ usage }) => usage?.output_tokens !== undefined);
   const hasTotal = reports.some(({ usage }) => usage?.total_tokens !== undefined);
   const hasImages = images.some((count) => count !== undefined);
   const usage = {
     ...(hasImages && { generated_images: sum(images) }),
-    // As for one call: without a count of output tokens all tokens are output, and the total is never below the output.
     ...(hasOutput && { output_tokens: sum(outputs) }),
-    ...(hasTotal && { total_tokens: sum(totals) }),
+    ...(hasTotal && { total_tokens: sum([...outputs, ...inputs]) }),
     ...addOtherCounts(reports),
   };
   return Object.keys(usage).length === 0 ? undefined : usage;
@@ -112,10 +118,6 @@ const OUTPUT_COUNTS = ["output_tokens", "total_tokens", ...OUTPUT_KINDS] as cons
 function lacksTokens({ images, usage }: CallReport): boolean {
   const hasImage = images > 0 || (usage?.generated_images ?? 0) > 0;
   return hasImage && OUTPUT_COUNTS.every((name) => usage?.[name] === undefined);
-}
-
-function atLeast(count: number | undefined, minimum = 0): number | undefined {
-  return count === undefined ? undefined : Math.max(count, minimum);
 }
 
 function sum(counts: readonly (number | undefined)[]): number {

@@ -179,16 +179,10 @@ export function estimateCharge({ details, request, group_ratio = "1" }: Estimate
   const { maxLayers, referenceImages, upstreamCalls, quality } = request;
   return createPrice(details, group_ratio).estimate({
     maxImages: toWhole(maxImages, "request.maxImages", 1),
-    maxPixels: isAbsent(maxPixels) ? undefined : toWhole(maxPixels, "request.maxPixels", 1),
-    maxTokensPerImage: isAbsent(maxTokensPerImage)
-      ? undefined
-      : toWhole(maxTokensPerImage, "request.maxTokensPerImage", 0),
-    ...(!isAbsent(maxTextTokensPerImage) && {
-      maxTextTokensPerImage: toWhole(maxTextTokensPerImage, "request.maxTextTokensPerImage", 0),
-    }),
-    ...(!isAbsent(maxInputTokens) && {
-      maxInputTokens: toWhole(maxInputTokens, "request.maxInputTokens", 0),
-    }),
+    maxPixels: toOptional(maxPixels, "request.maxPixels", 1),
+    maxTokensPerImage: toOptional(maxTokensPerImage, "request.maxTokensPerImage", 0),
+    maxTextTokensPerImage: toOptional(maxTextTokensPerImage, "request.maxTextTokensPerImage", 0),
+    maxInputTokens: toOptional(maxInputTokens, "request.maxInputTokens", 0),
     maxLayers: toWhole(maxLayers ?? 0, "request.maxLayers", 0),
     referenceImages: toWhole(referenceImages ?? 0, "request.referenceImages", 0),
     upstreamCalls: toWhole(upstreamCalls ?? 1, "request.upstreamCalls", 1),
@@ -215,9 +209,10 @@ function createPriceByToken(details: PerTokenDetails, ratio: Decimal): Price {
   return hasKindPrices(details) ? createTokenKindPrice(details, ratio) : createTokenPrice(details, ratio);
 }
 
-/** Also for `null`, as a back office may send it. */
-function isAbsent(value: unknown): value is undefined {
-  return value === undefined || value === null;
+/** Takes `null` as absent, because a back office may send it. */
+function toOptional(value: number | undefined, name: string, min: number): number | undefined {
+  const given = value ?? undefined;
+  return given === undefined ? undefined : toWhole(given, name, min);
 }
 
 function toWhole(value: number, name: string, min: number): number {

@@ -1,4 +1,5 @@
 import { toInstant } from "../util/instant.js";
+import { readListLimit } from "./list-limit.js";
 import type { UsageRecord } from "./records.js";
 import { readFacts } from "./usage-counts.js";
 import type { PageCursor, PageQuery, RecordPage, RecordQuery, UsageOutcome } from "./usage-history.js";
@@ -14,18 +15,15 @@ const OUTCOMES: readonly unknown[] = [
 const SORTS: readonly unknown[] = ["time", "charge", "duration"] satisfies readonly PageQuery["sort"][];
 
 /**
- * Reads a query for a page.
+ * Reads a query for a page, or for a list.
  *
  * @throws RangeError that names the field
  */
-export function readPageQuery(query: RecordQuery): PageQuery {
+export function readPageQuery(query: RecordQuery, maxLimit = MAX_LIMIT): PageQuery {
   const { outcomes, sort = "time", order = "descending", limit = 50, cursor, ...filter } = query;
   if (!SORTS.includes(sort)) throw new RangeError(`sort must be time, charge or duration`);
   if (order !== "descending" && order !== "ascending")
     throw new RangeError("order must be descending or ascending");
-  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
-    throw new RangeError(`limit must be a whole number from 1 to ${MAX_LIMIT}, not ${limit}`);
-  }
   for (const name of ["from", "to"] as const) {
     const time = filter[name];
     if (time !== undefined) toInstant(time, name);
@@ -35,7 +33,7 @@ export function readPageQuery(query: RecordQuery): PageQuery {
     outcomes: readOutcomes(outcomes),
     sort,
     isDescending: order === "descending",
-    limit,
+    limit: readListLimit(limit, maxLimit),
     after: cursor === undefined ? undefined : readCursor(cursor, sort),
   };
 }

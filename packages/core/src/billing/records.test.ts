@@ -157,6 +157,7 @@ describe("settle", () => {
         group_ratio: "1",
         exact: "0.04",
       },
+      priceBasis: { request: { maxImages: 4, maxPixels: 4_194_304 }, made: [] },
       durationMs: 1_500,
       upstreamRequestId: "0217",
     });

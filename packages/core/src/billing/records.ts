@@ -8,8 +8,10 @@ import type {
   SentTo,
   Usage,
 } from "../types.js";
+import type { Writable } from "../util/writable.js";
 import type { Charge, ChargeDerivation, Price, RequestBounds } from "./charge.js";
 import type { BudgetPeriod } from "./periods.js";
+import { chargeOutcome, type PriceBasis, toPriceBasis } from "./price-basis.js";
 import { copyUsage, cutUsage, keepCounts, keepMade } from "./usage.js";
 
 /**
@@ -122,11 +124,22 @@ export interface SettledRecord extends RequestFacts {
   /** How the charge was computed. Absent if nothing was made and nothing reported, or without `billing`. */
   readonly derivation?: ChargeDerivation;
   /**
+   * What prices depend on besides `usage` and `images`, so that `repriceRecords` can compute other prices. Absent if nothing
+   * was made and nothing reported, if the images differ in more ways than a record keeps, and in records of older versions.
+   */
+  readonly priceBasis?: PriceBasis;
+  /**
    * True if tokens have a price and some tokens are unknown: the provider reported none, or a stream broke off and
    * the size of one of its images is unknown. The charge does not include the unknown tokens; it may be 0 and should
    * be checked.
    */
   readonly unpriced?: boolean;
+  /**
+   * True if a sweep had ended the hold of the request before the request was charged, because its process was paused or could
+   * not reach the ledger. The money of the hold was free meanwhile, so the total of the caller can be above its budget by at
+   * most this charge. Set by the ledger.
+   */
+  readonly late?: boolean;
   /** From the request's arrival to the end of the upstream response. */
   readonly durationMs: number;
   /** The provider's id of the request, if it gave one. */
@@ -217,8 +230,6 @@ export interface Outcome {
   /** How many calls of the provider made an image, if one request needs several. Default 1. */
   readonly callsWithImages?: number | undefined;
   readonly usage?: Usage | undefined;
-  /** The reports of the calls, if there were several; `usage` is their sum. */
-  readonly reports?: readonly Usage[] | undefined;
   /** True if `usage` lacks the tokens of some images. Default false. */
   readonly hasUnknownTokens?: boolean | undefined;
   readonly upstreamRequestId?: string | undefined;
@@ -256,36 +267,30 @@ export function toSettledRecord(
   const usage = reported && cutUsage(reported, request.bounds, outcome.images);
   const reportedUsage = outcome.reportedUsage ?? (usage === reported ? undefined : reported);
   const made = keepMade(outcome.made);
-  // If the sum was cut, the reports are no longer its parts.
-  const reports = usage === reported ? outcome.reports : undefined;
-  const charge = findCharge(request, { ...outcome, made, reports }, usage);
+  const { images, callsWithImages, chargesHold } = outcome;
+  const charged = { usage, images, made, request: request.bounds, callsWithImages, chargesHold };
+  const charge = chargeOutcome(request.price, charged);
+  const priceBasis = toPriceBasis(charged);
   const record: Writable<SettledRecord> = {
     state: "settled",
-    id: request.id,
-    time: request.time,
-    caller: request.caller,
-    group: request.group,
-    model: request.model,
+    ...copyFacts(request),
     upstreamModel: sentTo.upstreamModel,
     channel: sentTo.channel,
     attempts: sentTo.attempts.slice(-MAX_ATTEMPTS).map((attempt) => ({ ...attempt })),
-    operation: request.operation,
     status: outcome.status,
-    images: outcome.images,
+    images,
     charge: request.price === undefined ? null : (charge?.amount ?? "0"),
     // A clock may be set back.
     durationMs: Math.max(0, outcome.endedAt - request.receivedAt),
   };
   if (request.price !== undefined) record.held = request.price.estimate(request.bounds).amount;
-  if (request.task !== undefined) record.task = request.task;
-  if (request.endUser !== undefined) record.endUser = request.endUser;
-  if (request.tags !== undefined) record.tags = { ...request.tags };
   if (outcome.errorCode !== undefined) record.errorCode = outcome.errorCode;
   if (usage !== undefined) record.usage = usage;
   if (reportedUsage !== undefined) record.reportedUsage = reportedUsage;
   const reportedPixels = charge && findCutPixels(charge, request.bounds, made);
   if (reportedPixels !== undefined) record.reportedPixels = reportedPixels;
   if (charge !== undefined) record.derivation = charge.derivation;
+  if (priceBasis !== undefined) record.priceBasis = priceBasis;
   if (isUnpriced(charge, outcome)) record.unpriced = true;
   if (outcome.upstreamRequestId !== undefined) record.upstreamRequestId = outcome.upstreamRequestId;
   if (outcome.upstreamRequestIds !== undefined) record.upstreamRequestIds = outcome.upstreamRequestIds;
@@ -294,9 +299,20 @@ export function toSettledRecord(
 
 /** Returns the record that a sweep makes of a lost hold. */
 export function toUnresolvedRecord(hold: HoldRecord, onLost: LostPolicy): UnresolvedRecord {
-  const { id, time, caller, group, model, operation, task, endUser, tags, amount } = hold;
+  const { amount } = hold;
   const charge = amount === null || onLost === "charge" ? amount : "0";
-  const facts = {
+  return { state: "unresolved", ...copyFacts(hold), images: 0, charge, held: amount };
+}
+
+/** What a hold and its record say about the request. */
+export function copyFacts(
+  request: Pick<
+    HoldRecord,
+    "id" | "time" | "caller" | "group" | "model" | "operation" | "task" | "endUser" | "tags"
+  >,
+): Omit<RequestFacts, "period" | "images" | "charge"> {
+  const { id, time, caller, group, model, operation, task, endUser, tags } = request;
+  return {
     id,
     time,
     caller,
@@ -307,7 +323,6 @@ export function toUnresolvedRecord(hold: HoldRecord, onLost: LostPolicy): Unreso
     ...(endUser !== undefined && { endUser }),
     ...(tags !== undefined && { tags: { ...tags } }),
   };
-  return { state: "unresolved", ...facts, images: 0, charge, held: amount };
 }
 
 /** Returns a copy of a record with the period in which its hold was counted, and no other. */
@@ -332,6 +347,7 @@ export function copyRecord<R extends UsageRecord>(record: R): R {
   if (copy.usage !== undefined) copy.usage = copyUsage(copy.usage);
   if (copy.reportedUsage !== undefined) copy.reportedUsage = copyUsage(copy.reportedUsage);
   if (copy.derivation !== undefined) copy.derivation = copyDerivation(copy.derivation);
+  if (copy.priceBasis !== undefined) copy.priceBasis = copyPriceBasis(copy.priceBasis);
   if (copy.attempts !== undefined) copy.attempts = copy.attempts.map((attempt) => ({ ...attempt }));
   return copy;
 }
@@ -341,6 +357,7 @@ interface NestedFields {
   usage?: Usage;
   reportedUsage?: Usage;
   derivation?: ChargeDerivation;
+  priceBasis?: PriceBasis;
   attempts?: readonly AttemptRecord[];
   upstreamRequestIds?: readonly string[];
 }
@@ -350,29 +367,8 @@ function copyDerivation(derivation: ChargeDerivation): ChargeDerivation {
   return { ...derivation, lines: derivation.lines.map((line) => ({ ...line })) };
 }
 
-type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
-
-/**
- * Returns `undefined` if nothing was made: no image came, and the provider reported neither images nor tokens that
- * have a price. A report without a count counts as one image only if an image came.
- */
-function findCharge(
-  request: BilledRequest,
-  outcome: SettledOutcome,
-  usage: Usage | undefined,
-): Charge | undefined {
-  const { price, bounds } = request;
-  const { images, made, callsWithImages, reports, chargesHold = false } = outcome;
-  if (chargesHold) return price?.estimate(bounds);
-  if (images === 0 && usage === undefined) return undefined;
-  const charge = price?.charge({ usage, reports, images: made, request: bounds, callsWithImages });
-  if (images > 0 || charge === undefined || usage?.generated_images) return charge;
-  const { derivation } = charge;
-  const isReported =
-    derivation.pricing_mode === "per-request"
-      ? usage?.generated_images !== undefined
-      : derivation.unpriced !== true;
-  return isReported ? charge : undefined;
+function copyPriceBasis({ request, made, ...basis }: PriceBasis): PriceBasis {
+  return { ...basis, request: { ...request }, made: made.map((images) => ({ ...images })) };
 }
 
 /** True if tokens have a price and the tokens of some or all images are unknown. */

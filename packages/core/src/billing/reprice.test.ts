@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import type { ChargeLine } from "./charge.js";
 import type { ModelDetails } from "./model-details.js";
-import { calculateCharge } from "./pricing.js";
+import { toPriceBasis } from "./price-basis.js";
+import { calculateCharge, estimateCharge } from "./pricing.js";
 import type { SettledRecord, UsageRecord } from "./records.js";
 import { createRepricer, repriceRecords } from "./reprice.js";
 
@@ -20,7 +21,7 @@ function recordOf(
 ): SettledRecord {
   const made = { state: "settled", ...FACTS, id: "a", model: "m", channel: "c", upstreamModel: "u" } as const;
   const charge = details && calculateCharge({ details, usage: rest.usage, images });
-  return {
+  const record = {
     ...made,
     status: 200,
     images: 1,
@@ -29,6 +30,14 @@ function recordOf(
     ...(charge && { derivation: charge.derivation }),
     ...rest,
   };
+  const { usage } = record;
+  const priceBasis = toPriceBasis({ ...record, usage, request: { maxImages: 4 }, made: images ?? [] });
+  return { ...record, ...(priceBasis && { priceBasis }) };
+}
+
+/** The same record as an older version wrote it. */
+function older({ priceBasis: _priceBasis, ...record }: SettledRecord): SettledRecord {
+  return record;
 }
 
 const flat = (model_price: string): ModelDetails => ({ pricing_mode: "per-request", model_price });
@@ -52,25 +61,30 @@ function itemized(charge: string, ...lines: ChargeLine[]): SettledRecord {
 }
 
 /** A request with an unknown result that was charged as the hold. */
-const chargedHold = itemized("0.08", {
-  what: "image",
-  count: 4,
-  source: "request",
-  unit_price: "0.02",
-  amount: "0.08",
-});
-const chargedTokens = itemized("0.16384", {
-  what: "output_tokens",
-  count: 16_384,
-  source: "request",
-  unit_price: "10",
-  amount: "0.16384",
-});
+function holdOf(details: ModelDetails, maxImages: number): SettledRecord {
+  const request = { maxImages, maxPixels: 4_194_304 };
+  const { amount, derivation } = estimateCharge({ details, request });
+  const priceBasis = { request, made: [], chargesHold: true };
+  return { ...recordOf({ images: 0, charge: amount }), derivation, priceBasis };
+}
+
+const chargedHold = holdOf(flat("0.02"), 4);
+const chargedTokens = holdOf(byToken, 1);
+const chargedTiers = holdOf(tiered, 4);
 const chargedReferences = itemized(
   "0.026",
   { what: "image", count: 1, source: "default", unit_price: "0.02", amount: "0.02" },
   { what: "reference_image", count: 2, source: "request", unit_price: "0.003", amount: "0.006" },
 );
+const referenced: SettledRecord = {
+  ...recordOf(two, flat("0.04")),
+  priceBasis: { request: { maxImages: 2, referenceImages: 3 }, made: [{ count: 2 }] },
+};
+const sized = recordOf(two, tiered, [{ size: "1024x1024" }, { size: "2048x2048" }]);
+const twoSizes: ModelDetails = {
+  ...tiered,
+  image_prices: [{ up_to_pixels: 1_048_576, price: "0.1" }, { price: "1" }],
+};
 
 it.each<[string, UsageRecord, ModelDetails, string, number]>([
   ["a flat price", recordOf(two, flat("0.04")), flat("0.03"), "0.06", 0],
@@ -78,31 +92,41 @@ it.each<[string, UsageRecord, ModelDetails, string, number]>([
   ["tokens", recordOf(tokens, flat("0.04")), byToken, "0.16384", 0],
   ["tokens that were not reported", recordOf(two, flat("0.04")), byToken, "0", 1],
   ["the count of tokens as images", recordOf(tokens, byToken), flat("0.03"), "0.03", 0],
+  ["the size of each image", sized, twoSizes, "1.1", 0],
+  ["sizes that the response did not state", recordOf(two, flat("0.04")), tiered, "0.1", 0],
+  ["references of the request", referenced, withReferences, "0.049", 0],
+  ["the count of a hold that was charged in full", chargedHold, flat("0.03"), "0.12", 0],
+  ["the tokens of a hold that was charged by image", chargedHold, byToken, "0.65536", 0],
+  ["the tokens of a hold that was charged in full", chargedTokens, byToken, "0.16384", 0],
+  ["the sizes of an older record", older(sized), twoSizes, "1.1", 1],
+  ["sizes that an older record does not have", older(recordOf(two, flat("0.04"))), tiered, "0.1", 1],
+  ["references that an older record does not have", older(referenced), withReferences, "0.04", 1],
   [
-    "sizes that the charge has",
-    recordOf(two, tiered, [{ size: "1024x1024" }, { size: "2048x2048" }]),
-    { ...tiered, image_prices: [{ up_to_pixels: 1_048_576, price: "0.1" }, { price: "1" }] },
-    "1.1",
-    0,
-  ],
-  ["sizes that are not known", recordOf(two, flat("0.04")), tiered, "0.1", 1],
-  ["references that are not known", recordOf(two, flat("0.04")), withReferences, "0.04", 1],
-  [
-    "references that the provider reported",
-    recordOf({ ...two, usage: { generated_images: 2, input_images: 3 } }, flat("0.04")),
+    "references that the provider of an older record reported",
+    older(recordOf({ ...two, usage: { generated_images: 2, input_images: 3 } }, flat("0.04"))),
     withReferences,
     "0.049",
-    0,
+    1,
   ],
-  ["the count of a hold that was charged in full", chargedHold, flat("0.03"), "0.12", 0],
+  ["the count of an older record", older(recordOf(two, tiered)), flat("0.03"), "0.06", 0],
+  ["no count of an older record", older(recordOf({ images: 2 }, tiered)), flat("0.03"), "0.03", 0],
   [
-    "the tokens of a charge without usage",
-    chargedTokens,
-    { ...byToken, output_token_price: "20" },
-    "0.32768",
-    0,
+    "the tokens of an older record of several calls",
+    older(recordOf({ ...tokens, upstreamRequestIds: ["a", "b"] }, flat("0.04"))),
+    byToken,
+    "0.16384",
+    1,
   ],
-  ["references of which the old price may have had free ones", chargedReferences, withReferences, "0.026", 1],
+  ["an older hold of images that was charged in full", older(chargedHold), flat("0.03"), "0.08", 1],
+  ["an older hold of tokens that was charged in full", older(chargedTokens), flat("0.03"), "0.16384", 1],
+  ["an older hold of tiers that was charged in full", older(chargedTiers), flat("0.03"), "0.2", 1],
+  [
+    "references of an older record of which some may have been free",
+    { ...chargedReferences, images: 1 },
+    withReferences,
+    "0.026",
+    1,
+  ],
   ["a failure", recordOf({ images: 0, charge: "0", status: 502 }), flat("0.03"), "0", 0],
 ])("a request is repriced by %s", async (_title, record, details, newCharge, estimated) => {
   const repriced = await repriceRecords([record], { model_details: { m: details } });
@@ -119,7 +143,7 @@ it("with the prices of the charges, nothing changes", async () => {
   const records = [
     recordOf(two, tiered, [{ size: "1024x1024" }, { size: "2048x2048" }]),
     recordOf({ ...two, images: 0 }, tiered),
-    recordOf({}, tiered, [{ size: "512x512" }]),
+    older(recordOf({}, tiered, [{ size: "512x512" }])),
     recordOf({ usage: { output_tokens: 5 } }, tiered, [{}]),
   ];
   const { charge, newCharge } = await repriceRecords(records, { model_details: { m: tiered } });

@@ -1,8 +1,8 @@
 import { GatewayError } from "../errors.js";
-import type { MadeImage, Usage } from "../types.js";
 import { addDecimals, type Decimal, formatDecimal, readDecimal, ZERO } from "../util/decimal.js";
-import type { ChargeDerivation, ChargeLine, ChargeReport } from "./charge.js";
-import { isPerImage, type ModelDetails, type PerImageDetails, type PriceTables } from "./model-details.js";
+import type { ChargeDerivation, ChargeLine, Price } from "./charge.js";
+import type { PriceTables } from "./model-details.js";
+import { type AlikeImages, chargeOutcome, listImages, type PriceBasis } from "./price-basis.js";
 import { createPriceList, type PriceList } from "./pricing.js";
 import type { SettledRecord, UsageRecord } from "./records.js";
 import { compareStrings } from "./reports.js";
@@ -16,8 +16,9 @@ export interface RepricedSums {
   /** The charges under the other prices. A request that is not repriced keeps its charge here. */
   readonly newCharge: string;
   /**
-   * How many new charges are estimates: the new price depends on the size, the quality, reference images or tokens, and the
-   * record does not say them for each image. Unknown sizes have the highest price; unknown tokens and references cost nothing.
+   * How many new charges are estimates: the new price needs what the record does not say. That is tokens that the provider did
+   * not report, and in records without `priceBasis` the sizes, qualities and reference images. Unknown sizes have the highest
+   * price; unknown tokens and references cost nothing. All other new charges are what the gateway would have charged.
    */
   readonly estimated: number;
   /** How many requests were not repriced. */
@@ -47,8 +48,7 @@ export interface Repricer {
 }
 
 /**
- * Computes what recorded usage would have cost under other prices, from the records alone: what the providers reported, and
- * the images in the lines of the charges. Nothing is written.
+ * Computes what recorded usage would have cost under other prices, from the records alone. Nothing is written.
  *
  * @param records for example `gateway.usage.records({ from, to })`
  * @param prices the other prices; the same tables as the option `billing`
@@ -119,31 +119,32 @@ interface Change {
 
 function reprice(record: UsageRecord, list: PriceList): Change {
   const charge = readDecimal(record.charge);
-  const keep = (keptBecause: Change["keptBecause"]): Change => ({
+  const keep = (change: Pick<Change, "isEstimated" | "keptBecause">): Change => ({
     charge,
     newCharge: charge,
-    isEstimated: false,
-    keptBecause,
+    ...change,
   });
-  if (record.state !== "settled") return keep("outcome");
-  const details = findDetails(list, record);
-  if (typeof details === "string") return keep(details);
-  const usage = keepCounts(record.usage) ?? toUsage(record.derivation);
-  // As with the first charge: nothing was made and nothing was reported.
-  if (record.images === 0 && usage === undefined && readLines(record.derivation).length === 0) {
-    return { charge, newCharge: ZERO, isEstimated: false, keptBecause: undefined };
-  }
-  const report = toReport(record, usage);
-  const { amount, derivation } = list.find(record.model, record.group).charge(report);
-  const lacksTokens = "unpriced" in derivation && (derivation.unpriced ?? false);
-  const isEstimated = lacksTokens || (isPerImage(details) && isEstimate(details, report, record.derivation));
-  return { charge, newCharge: readDecimal(amount), isEstimated, keptBecause: undefined };
+  if (record.state !== "settled") return keep({ isEstimated: false, keptBecause: "outcome" });
+  const price = findPrice(list, record);
+  if (typeof price === "string") return keep({ isEstimated: false, keptBecause: price });
+  const { images, priceBasis, derivation } = record;
+  if (priceBasis === undefined && isOfHold(derivation))
+    return keep({ isEstimated: true, keptBecause: undefined });
+  const { made, ...basis } = priceBasis ?? guessBasis(record);
+  const usage = keepCounts(record.usage);
+  const newCharge = chargeOutcome(price, { ...basis, usage, images, made: listImages(made) });
+  return {
+    charge,
+    newCharge: readDecimal(newCharge?.amount ?? null),
+    isEstimated: newCharge !== undefined && isEstimate(newCharge.derivation, record),
+    keptBecause: undefined,
+  };
 }
 
 /** Returns the price, or what the tables do not name. */
-function findDetails(list: PriceList, { model, group }: SettledRecord): ModelDetails | "model" | "group" {
+function findPrice(list: PriceList, { model, group }: SettledRecord): Price | "model" | "group" {
   try {
-    return list.findTerms(model, group).details;
+    return list.find(model, group);
   } catch (error) {
     if (error instanceof GatewayError && error.code === "model_not_priced") return "model";
     if (error instanceof GatewayError && error.code === "group_not_priced") return "group";
@@ -151,68 +152,49 @@ function findDetails(list: PriceList, { model, group }: SettledRecord): ModelDet
   }
 }
 
-/** What a charge counted, if the provider reported nothing: the whole hold was charged, or one image. */
-function toUsage(derivation: ChargeDerivation | undefined): Usage | undefined {
-  if (derivation === undefined) return undefined;
-  if ("lines" in derivation) return countLines(readLines(derivation));
-  if (derivation.pricing_mode === "per-request") return { generated_images: derivation.count };
-  const { output_tokens, other_tokens } = derivation;
-  return { output_tokens, total_tokens: output_tokens + other_tokens };
+/** True if the new charge needs what the record does not say. */
+function isEstimate(
+  derivation: ChargeDerivation,
+  { priceBasis, upstreamRequestIds, reportedUsage }: SettledRecord,
+): boolean {
+  if ("unpriced" in derivation && derivation.unpriced) return true;
+  if (priceBasis !== undefined) return false;
+  // Records of older versions lack sizes and references. Their sums of several calls, and their reports that were cut, do not
+  // have all kinds of tokens.
+  return derivation.pricing_mode === "per-request"
+    ? "lines" in derivation
+    : upstreamRequestIds !== undefined || reportedUsage !== undefined;
 }
 
-function countLines(lines: readonly ChargeLine[]): Usage | undefined {
-  const sum = (isCounted: (what: ChargeLine["what"]) => boolean): number =>
-    lines.filter(({ what }) => isCounted(what)).reduce((total, { count }) => total + count, 0);
-  const images = sum((what) => what === "image" || what === "layer");
-  if (images > 0) return { generated_images: images };
-  const tokens = lines.filter(({ what }) => what.endsWith("_tokens"));
-  if (tokens.length === 0) return undefined;
-  return {
-    ...Object.fromEntries(tokens.map(({ what, count }) => [what, count])),
-    output_tokens: sum((what) => what.startsWith("output_")),
-    total_tokens: sum((what) => what.endsWith("_tokens")),
-  };
+/** True if the whole hold was charged. */
+function isOfHold(derivation: ChargeDerivation | undefined): boolean {
+  if (derivation === undefined) return false;
+  if ("lines" in derivation) return readLines(derivation)[0]?.source === "request";
+  const isPerRequest = derivation.pricing_mode === "per-request";
+  return (isPerRequest ? derivation.count_source : derivation.token_source) === "request";
 }
 
-function toReport(record: SettledRecord, usage: Usage | undefined): ChargeReport {
-  const lines = readLines(record.derivation);
-  const images = lines.flatMap(({ what, count, pixels, quality }): MadeImage[] =>
+/** What the lines of a charge say, for records of older versions. */
+function guessBasis({ derivation, images, usage }: SettledRecord): PriceBasis {
+  const lines = readLines(derivation);
+  const made = lines.flatMap(({ what, count, pixels, quality }): AlikeImages[] =>
     what === "image" || what === "layer"
-      ? Array.from({ length: count }, () => ({
-          ...(pixels !== undefined && { size: toSize(pixels) }),
-          ...(quality !== undefined && { quality }),
-          ...(what === "layer" && { isLayer: true }),
-        }))
+      ? [
+          {
+            count,
+            isLayer: what === "layer",
+            ...(pixels !== undefined && { size: toSize(pixels) }),
+            ...(quality !== undefined && { quality }),
+          },
+        ]
       : [],
   );
-  const unknown = Array.from({ length: record.images }, () => ({}));
-  const references = lines.find(({ what }) => what === "reference_image");
   const reported = usage?.input_images ?? usage?.input_image_count;
+  const { count = reported } = lines.find(({ what }) => what === "reference_image") ?? {};
   return {
-    usage,
-    images: images.length > 0 ? images : unknown,
-    request: { referenceImages: references?.count ?? reported },
+    request: { maxImages: images, referenceImages: count },
+    made: made.length > 0 ? made : [{ count: images }],
   };
-}
-
-/** Whether a price by dimension needs what a report does not say. */
-function isEstimate(
-  details: PerImageDetails,
-  { images = [], request }: ChargeReport,
-  derivation: ChargeDerivation | undefined,
-): boolean {
-  const { image_prices, layer_price, reference_image_price, free_reference_images } = details;
-  const hasTiers = image_prices.length > 1 || Array.isArray(layer_price);
-  const hasQualities = image_prices.some(({ quality }) => quality !== undefined);
-  return (
-    (hasTiers && images.some(({ size }) => size === undefined)) ||
-    (hasQualities && images.some(({ quality }) => quality === undefined)) ||
-    // The line of a charge has only the references that were not free, those of each call.
-    (reference_image_price !== undefined &&
-      (request?.referenceImages === undefined ||
-        free_reference_images !== undefined ||
-        readLines(derivation).some(({ what }) => what === "reference_image")))
-  );
 }
 
 /** A size with this number of pixels. A line of a charge has only their number. */

@@ -28,6 +28,18 @@ export interface NewTask {
   readonly ttlMs: number;
   /** How long the task is kept after its end, in milliseconds. */
   readonly keepMs: number;
+  /** Absent: there is room for as many tasks as the store can keep. */
+  readonly room?: TaskRoom | undefined;
+}
+
+/**
+ * The room for the tasks of all callers that have not ended. A caller has at most half of what the others leave of each, see
+ * `fitsShare`.
+ */
+export interface TaskRoom {
+  readonly tasks: number;
+  /** The bytes of their inputs, in UTF-8. */
+  readonly bytes: number;
 }
 
 /** Finds the task of an earlier submission with the same idempotency key. */
@@ -78,8 +90,8 @@ export type TaskSubmission =
   | { readonly kind: "conflict" }
   /** The budget does not cover the hold. */
   | { readonly kind: "refused"; readonly balance: Balance }
-  /** The store has no room for another task that has not ended. */
-  | { readonly kind: "full" };
+  /** There is no room for another task that has not ended; or not for one of this caller, whose share is used up. */
+  | { readonly kind: "full"; readonly isShareUsed: boolean };
 
 /** How a task ends. */
 export interface TaskEnd {
@@ -275,8 +287,11 @@ export interface WebhookTakeOptions {
   readonly limit: number;
   /** A message that was not finished is returned again after this time. */
   readonly leaseMs: number;
-  /** Endpoints whose messages are left alone, because they are busy: they must not delay the others. At most 1,000. */
-  readonly except: readonly WebhookEndpointName[];
+  /**
+   * Endpoints whose messages are left alone, because they are busy: they must not delay the others. Without `endpoint`, those
+   * of all endpoints of the caller. At most 1,000.
+   */
+  readonly except: readonly (Pick<WebhookEndpointName, "caller"> & Partial<WebhookEndpointName>)[];
 }
 
 /** An endpoint of a caller. */

@@ -13,7 +13,7 @@ import {
   type UnitPrice,
 } from "./charge.js";
 import type { PerTokenDetails } from "./model-details.js";
-import { TOKEN_COUNTS } from "./usage.js";
+import { INPUT_KINDS, OUTPUT_KINDS, splitTokens, sumTokens, TOKEN_COUNTS } from "./usage.js";
 
 /** The options with prices for one kind of token. */
 const KIND_PRICES = [
@@ -53,9 +53,8 @@ export function createTokenKindPrice(details: PerTokenDetails, ratio: Decimal): 
     rounding: createRounding(details.decimal_places),
   } as const;
   return {
-    charge({ usage = {}, reports = [usage] }) {
-      const counts = addCounts(reports.map(countTokens));
-      const lines = counts.map((line) => ({ ...line, unit: units[line.what] }));
+    charge({ usage = {} }) {
+      const lines = countTokens(usage).map((line) => ({ ...line, unit: units[line.what] }));
       return itemize(lines, { ...facts, unpriced: !isAnyReported(usage) });
     },
     estimate(request) {
@@ -95,24 +94,9 @@ function findDearest(
 }
 
 /** Of kinds with the same price, the first one is named. */
-const KINDS_OF_OUTPUT = ["output_tokens", "output_image_tokens", "output_text_tokens"] as const;
-const KINDS_OF_INPUT = [
-  "input_tokens",
-  "input_text_tokens",
-  "input_image_tokens",
-  "cached_input_tokens",
-] as const;
+const KINDS_OF_OUTPUT = ["output_tokens", ...OUTPUT_KINDS] as const;
+const KINDS_OF_INPUT = ["input_tokens", ...INPUT_KINDS] as const;
 const KINDS = [...KINDS_OF_OUTPUT, ...KINDS_OF_INPUT] as const;
-
-/** Adds the counts of several reports, kind by kind. */
-function addCounts([first = [], ...others]: readonly (readonly TokenCount[])[]): readonly TokenCount[] {
-  if (others.length === 0) return first;
-  return first.map((line, at) => {
-    const lines = [line, ...others.flatMap((other) => other[at] ?? [])];
-    const { source } = lines.find(({ count }) => count > 0) ?? line;
-    return { ...line, source, count: lines.reduce((sum, { count }) => sum + count, 0) };
-  });
-}
 
 interface TokenCount {
   readonly what: TokenKind;
@@ -120,33 +104,19 @@ interface TokenCount {
   readonly source: CountedLine["source"];
 }
 
-/**
- * The tokens of each kind. What remains of the output tokens, and of the other tokens, is of unknown kind. A total
- * alone counts as output, except for the kinds of input that were reported with it.
- */
+/** The kinds in the order of the lines. */
+const ALL_KINDS = [...OUTPUT_KINDS, "output_tokens", ...INPUT_KINDS, "input_tokens"] as const;
+
 function countTokens(usage: Usage): readonly TokenCount[] {
-  const read = (name: (typeof TOKEN_COUNTS)[number]): number | undefined =>
-    toCount(usage[name], `usage.${name}`);
-  const [reported, total] = [read("output_tokens"), read("total_tokens")];
-  const image = read("output_image_tokens") ?? 0;
-  const text = read("output_text_tokens") ?? 0;
-  const prompt = read("input_text_tokens") ?? 0;
-  const reference = read("input_image_tokens") ?? 0;
-  const cached = read("cached_input_tokens") ?? 0;
-  const knownInput = prompt + reference + cached;
-  const output = Math.max(reported ?? (total === undefined ? 0 : total - knownInput), image + text);
-  const input = Math.max((total ?? output) - output, knownInput);
+  const tokens = splitTokens(usage);
+  const { output, input } = sumTokens(tokens);
   toCount(output + input, "the number of tokens");
-  const rest = reported === undefined ? "total_tokens" : "output_tokens";
-  return [
-    { what: "output_image_tokens", count: image, source: "output_image_tokens" },
-    { what: "output_text_tokens", count: text, source: "output_text_tokens" },
-    { what: "output_tokens", count: output - image - text, source: rest },
-    { what: "input_text_tokens", count: prompt, source: "input_text_tokens" },
-    { what: "input_image_tokens", count: reference, source: "input_image_tokens" },
-    { what: "cached_input_tokens", count: cached, source: "cached_input_tokens" },
-    { what: "input_tokens", count: input - knownInput, source: "total_tokens" },
-  ];
+  const ofUnknownOutput = usage.output_tokens === undefined ? "total_tokens" : "output_tokens";
+  return ALL_KINDS.map((what) => {
+    const source =
+      what === "output_tokens" ? ofUnknownOutput : what === "input_tokens" ? "total_tokens" : what;
+    return { what, count: tokens[what], source };
+  });
 }
 
 function isAnyReported(usage: Usage): boolean {

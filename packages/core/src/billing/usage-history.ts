@@ -155,6 +155,13 @@ export interface UsageHistory {
    */
   page(query?: RecordQuery, options?: ReportOptions): Promise<RecordPage>;
   /**
+   * The records of a query one after the other, in its order. Unlike pages, they are sorted once, however many there are. `limit` is
+   * from 1 to 100,000, which is the default. The memory is that of the ids.
+   *
+   * @throws RangeError and `GatewayError` as `page`, when the first record is read
+   */
+  list(query?: RecordQuery, options?: ReportOptions): AsyncIterable<UsageRecord>;
+  /**
    * The record of a request: its attempts, its charge and how that was computed. `undefined` if the request is not known, is
    * still in progress, reached no provider, or was pruned.
    *
@@ -249,7 +256,7 @@ export interface HistoryStore {
    * record that is stored or replaced in the meantime counts at most once.
    */
   sum(query: SumQuery, countsOf: CountsOf, options: ReportOptions): Promise<void>;
-  page(query: PageQuery, options: ReportOptions): Promise<readonly UsageRecord[]>;
+  list(query: PageQuery, options: ReportOptions): AsyncIterable<UsageRecord>;
   find(id: string): Promise<UsageRecord | undefined>;
 }
 

@@ -1,8 +1,11 @@
+import { startNextTurn } from "../util/async.js";
 import { subtractDecimal } from "../util/decimal.js";
 import { toInstant } from "../util/instant.js";
 import type { ReportOptions } from "./ledger.js";
+import { readListLimit } from "./list-limit.js";
 import { findPeriod, isTimeZone } from "./periods.js";
 import { readOutcomes, readPageQuery, toPage } from "./record-pages.js";
+import type { UsageRecord } from "./records.js";
 import { assertWanted, compareStrings, readTagKey } from "./reports.js";
 import { addCounts, createCounts, toSums } from "./usage-counts.js";
 import type {
@@ -28,6 +31,8 @@ const MAX_LINES = 1_000;
 const MAX_POINTS = 50_000;
 /** How many lines are read. Each has counts, which take about half a kilobyte. */
 const MAX_COUNTS = 100_000;
+/** More records take an export, which has no order but the time. */
+const MAX_LIST = 100_000;
 /** How many counts of lines and buckets are read before it is known which lines are shown. */
 const MAX_COUNTS_APART = 20_000;
 const BUCKETS: readonly unknown[] = [
@@ -48,7 +53,12 @@ export function createUsageHistory(store: HistoryStore): UsageHistory {
       const page = readPageQuery(query);
       assertWanted(options);
       // One more record shows whether there is a next page.
-      return toPage(page, await store.page({ ...page, limit: page.limit + 1 }, options));
+      const found: UsageRecord[] = [];
+      for await (const record of store.list({ ...page, limit: page.limit + 1 }, options)) found.push(record);
+      return toPage(page, found);
+    },
+    list: async function* (query = {}, options = {}) {
+      yield* store.list(readPageQuery({ limit: MAX_LIST, ...query }, MAX_LIST), options);
     },
     find: async (id) => await store.find(id),
   };
@@ -61,9 +71,7 @@ async function readSeries(
 ): Promise<UsageSeries> {
   const { by, limit = 50, from, to, bucket, timeZone = "UTC", ...selected } = query;
   const { outcomes: asked, ...filter } = selected;
-  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LINES) {
-    throw new RangeError(`limit must be a whole number from 1 to ${MAX_LINES}, not ${limit}`);
-  }
+  readListLimit(limit, MAX_LINES);
   if (by !== undefined && !isSeriesKey(by)) {
     throw new RangeError("by must be caller, model, channel, endUser or the name of a tag after tag:");
   }
@@ -91,17 +99,9 @@ async function readSeries(
     const lines = createLines(maxCounts);
     for (const part of parts) {
       assertWanted(options);
-      const sumQuery = {
-        source: part.source,
-        spans: part.spans,
-        by,
-        filter,
-        outcomes,
-        keys,
-        maxCounts,
-      };
+      const { source, spans } = part;
       await store.sum(
-        sumQuery,
+        { source, spans, by, filter, outcomes, keys, maxCounts },
         (span, key) => lines.countsOf(areApart ? (part.buckets[span] ?? 0) : 0, key),
         options,
       );
@@ -274,7 +274,7 @@ async function rank({ all }: Lines, limit: number): Promise<Ranking> {
   const best: Ranked[] = [];
   let count = 0;
   for (const [key, line] of all) {
-    if (++count % LINES_PER_TURN === 0) await nextTurn();
+    if (++count % LINES_PER_TURN === 0) await startNextTurn();
     const { charge, requests } = addUp(line);
     const ranked = { key: key ?? "", charge, requests };
     const last = best.at(-1);
@@ -319,7 +319,7 @@ async function show(
   const shown = new Set<string | null>(keys);
   let done = 0;
   for (const [key, line] of all) {
-    if (++done % LINES_PER_TURN === 0) await nextTurn();
+    if (++done % LINES_PER_TURN === 0) await startNextTurn();
     addLine(shown.has(key) ? total : others, line);
   }
   addLine(total, others);
@@ -349,11 +349,4 @@ function addLine(to: Line, line: Line): void {
     to.set(bucket, sum);
     addCounts(sum, counts);
   }
-}
-
-/** Lets other work of the process go on. */
-async function nextTurn(): Promise<void> {
-  await new Promise<void>((resolve) => {
-    setTimeout(resolve, 0);
-  });
 }

@@ -1,7 +1,8 @@
 import type { MadeImage, Usage } from "../types.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
 import { isName } from "../util/name.js";
-import { countMaxTokens, type RequestBounds } from "./charge.js";
+import type { Writable } from "../util/writable.js";
+import { countMaxTokens, type RequestBounds, type TokenKind, toCount } from "./charge.js";
 
 /** The kinds of output tokens, and those of input tokens. */
 export const OUTPUT_KINDS = ["output_image_tokens", "output_text_tokens"] as const;
@@ -65,7 +66,45 @@ export function keepMade(made: unknown): readonly MadeImage[] {
 }
 
 function isMadeImage(image: unknown): image is MadeImage {
-  return isJsonObject(image) && (image["size"] === undefined || typeof image["size"] === "string");
+  return isJsonObject(image) && isOptionalString(image["size"]) && isOptionalString(image["quality"]);
+}
+
+function isOptionalString(value: unknown): boolean {
+  return value === undefined || typeof value === "string";
+}
+
+/** The tokens of each kind. `output_tokens` and `input_tokens` are those of unknown kind. */
+export type TokenSplit = Record<TokenKind, number>;
+
+/**
+ * Divides reported tokens into kinds. What remains of the output tokens, and of the other tokens, is of unknown kind. A total
+ * alone counts as output, except for the kinds of input that were reported with it.
+ *
+ * @throws RangeError if a count is not a whole number of at least 0
+ */
+export function splitTokens(usage: Usage): TokenSplit {
+  for (const name of TOKEN_COUNTS) toCount(usage[name], `usage.${name}`);
+  const { output_tokens: reported, total_tokens: total } = usage;
+  const { output_image_tokens = 0, output_text_tokens = 0 } = usage;
+  const { input_text_tokens = 0, input_image_tokens = 0, cached_input_tokens = 0 } = usage;
+  const knownOutput = output_image_tokens + output_text_tokens;
+  const knownInput = input_text_tokens + input_image_tokens + cached_input_tokens;
+  const output = Math.max(reported ?? (total ?? 0) - knownInput, knownOutput);
+  return {
+    output_image_tokens,
+    output_text_tokens,
+    output_tokens: output - knownOutput,
+    input_text_tokens,
+    input_image_tokens,
+    cached_input_tokens,
+    input_tokens: Math.max(0, (total ?? 0) - output - knownInput),
+  };
+}
+
+/** Adds up the kinds of output, and those of input. */
+export function sumTokens(tokens: TokenSplit): { readonly output: number; readonly input: number } {
+  const sum = (kinds: readonly TokenKind[]): number => kinds.reduce((total, kind) => total + tokens[kind], 0);
+  return { output: tokens.output_tokens + sum(OUTPUT_KINDS), input: tokens.input_tokens + sum(INPUT_KINDS) };
 }
 
 /**
@@ -75,38 +114,37 @@ function isMadeImage(image: unknown): image is MadeImage {
 export function cutUsage(reported: Usage, bounds: RequestBounds, images: number): Usage {
   const maxImages = Math.max(bounds.maxImages, images);
   const max = countMaxTokens({ ...bounds, maxImages });
-  let cut: Writable<Usage> | undefined;
-  const bound = (name: (typeof CHARGED_COUNTS)[number], most: number): number => {
-    const count = reported[name] ?? 0;
-    if (count <= most) return count;
-    cut ??= { ...reported };
-    cut[name] = most;
-    return most;
+  const { all, output: maxOutput = all, input: maxInput = all, text: maxText = maxOutput } = max;
+  // Each kind is cut by itself. The sums follow from the kinds: a kind that is derived from a cut sum would be wrong.
+  const tokens = splitTokens(reported);
+  let room = maxOutput;
+  const cutKind = (kind: TokenKind, most: number): void => {
+    tokens[kind] = Math.min(tokens[kind], most, room);
+    room -= tokens[kind];
   };
-  bound("generated_images", maxImages);
-  const { all, output: maxOutput = all, input: maxInput = all } = max;
-  const output = bound("output_tokens", maxOutput);
-  // The kinds are parts of the total, so all of them together are bounded like it.
-  const maxText = max.text ?? maxOutput;
-  let outputRoom = maxOutput;
-  outputRoom -= bound("output_image_tokens", max.text === undefined ? maxOutput : maxOutput - max.text);
-  outputRoom -= bound("output_text_tokens", Math.min(outputRoom, maxText));
-  const known = Math.max(output, maxOutput - outputRoom);
-  const maxKinds = Math.min(maxInput, all - known);
-  let inputRoom = maxKinds;
-  for (const name of INPUT_KINDS) inputRoom -= bound(name, inputRoom);
-  // Without a count of output, what is not a kind of input counts as output, so it is bounded like output.
-  const isOutputKnown = reported.output_tokens !== undefined;
-  bound("total_tokens", Math.min(all, isOutputKnown ? known + maxInput : maxOutput + maxKinds - inputRoom));
-  return cut ?? reported;
+  cutKind("output_image_tokens", max.text === undefined ? maxOutput : maxOutput - max.text);
+  cutKind("output_text_tokens", maxText);
+  cutKind("output_tokens", maxOutput);
+  const output = maxOutput - room;
+  const inputRoom = Math.min(maxInput, all - output);
+  room = inputRoom;
+  for (const kind of INPUT_KINDS) cutKind(kind, maxInput);
+  cutKind("input_tokens", maxInput);
+  const most = {
+    ...tokens,
+    generated_images: maxImages,
+    output_tokens: output,
+    total_tokens: output + inputRoom - room,
+  };
+  const cut = CHARGED_COUNTS.filter((name) => (reported[name] ?? 0) > most[name]);
+  if (cut.length === 0) return reported;
+  return { ...reported, ...Object.fromEntries(cut.map((name) => [name, most[name]])) };
 }
 
 /** Returns a copy that shares nothing with the usage. */
 export function copyUsage(usage: Usage): Usage {
   return usage.tool_usage === undefined ? { ...usage } : { ...usage, tool_usage: { ...usage.tool_usage } };
 }
-
-type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0;

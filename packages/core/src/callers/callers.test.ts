@@ -307,6 +307,26 @@ describe("gateway.callers", () => {
     expect((await gateway.post({ model: SEEDREAM, prompt: "a cat" })).status).toBe(200);
   });
 
+  it("refuses a key that was revoked during its lookup, also if that lookup has the new revision", async () => {
+    const ledger = createMemoryLedger();
+    let revokeMeanwhile: (() => Promise<unknown>) | undefined;
+    const lookUp: typeof ledger.callers.lookUp = async (hashes) => {
+      const { callers } = await ledger.callers.lookUp(hashes);
+      await revokeMeanwhile?.();
+      return { ...(await ledger.callers.lookUp([])), callers };
+    };
+    const gateway = open({ ledger: { ...ledger, callers: { ...ledger.callers, lookUp } } as typeof ledger });
+    const another = open({ ledger });
+    const shop = await another.callers.create({ id: "shop" });
+    const app = await another.callers.create({ id: "app" });
+    expect(await send(gateway, app.key)).toMatchObject({ status: 200 });
+    revokeMeanwhile = () => another.callers.revoke("shop");
+    expect(await send(gateway, shop.key)).toMatchObject({ status: 200 });
+    revokeMeanwhile = undefined;
+    expect(await send(gateway, app.key)).toMatchObject({ status: 200 });
+    expect(await send(gateway, shop.key)).toMatchObject({ status: 401 });
+  });
+
   it("lists a caller that cannot be read as damaged, and can revoke it", async () => {
     const ledger = createMemoryLedger();
     const gateway = open({ ledger });

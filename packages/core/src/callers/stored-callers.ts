@@ -170,8 +170,8 @@ export function createStoredCallers({
       });
       remember(hashes, lookup, begunAt);
       for (const [hash, { resolve }] of batch) resolve(known.get(hash));
-      // A change was told during the lookup, which may not have seen it.
-      if (hasChanged) forget(undefined);
+      // A change was told during the lookup, which may not have seen it. The next lookup makes all other keys stale.
+      if (hasChanged) for (const hash of hashes) known.delete(hash);
     } catch (error) {
       failedAt = tick();
       hasChanged = true;

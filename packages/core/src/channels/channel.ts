@@ -49,7 +49,10 @@ export interface ChannelOptions {
   headers?: Readonly<Record<string, string>> | undefined;
   /** How long the provider may take to connect, to respond, and between two chunks. */
   timeouts?: TimeoutOptions | undefined;
-  /** Hosts of result links that may have an address in a private network. Default: none. */
+  /**
+   * Hosts of result links that may have an address in a private network. Links to them are also accepted in requests. Default:
+   * none.
+   */
   resultHosts?: readonly string[] | undefined;
   /** Send a request again on another channel even if an image may have been made. Default false. */
   retryUnsafe?: boolean | undefined;
@@ -82,6 +85,8 @@ export interface ChannelKey {
   readonly apiKey: string;
   /** Adds the headers of the channel and the key to the headers of a call. */
   readonly toHeaders: (headers?: CallHeaders) => CallHeaders;
+  /** The same for a call whose body is JSON. */
+  readonly toJsonHeaders: (headers?: CallHeaders) => CallHeaders;
   /** Names the health of the key. If the channel has one key, this is the channel's id too. */
   readonly healthId: string;
 }
@@ -134,16 +139,18 @@ export function createChannel(options: ChannelOptions, family: Family): Channel 
   const dialect = findDialect(family, options.dialect);
   const address = readAddress(options.baseUrl, dialect);
   const headers = toLowerCaseNames(options.headers ?? {});
-  const keys = [apiKey].flat().map((key = "", index) => ({
-    index,
-    apiKey: key,
-    toHeaders: (given: CallHeaders = {}) => ({
-      ...toLowerCaseNames(given),
-      ...headers,
-      ...authorize(dialect, key),
-    }),
-    healthId: createHealthId(id, address.full, key),
-  }));
+  const keys = [apiKey].flat().map((key = "", index): ChannelKey => {
+    const own = { ...headers, ...authorize(dialect, key) };
+    const ofJson = { "content-type": "application/json", ...own };
+    return {
+      index,
+      apiKey: key,
+      toHeaders: (given) => (given === undefined ? own : { ...toLowerCaseNames(given), ...own }),
+      toJsonHeaders: (given) =>
+        given === undefined ? ofJson : { ...ofJson, ...toLowerCaseNames(given), ...own },
+      healthId: createHealthId(id, address.full, key),
+    };
+  });
   const [onlyKey, ...others] = keys;
   return {
     id,

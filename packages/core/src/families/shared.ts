@@ -2,8 +2,10 @@ import { invalidRequest } from "../errors.js";
 import { isUploadedImage, type ReferenceImage } from "../images/reference-image.js";
 import type { FailureScope, MadeImage, UpstreamFailureKind, Usage } from "../types.js";
 import { formatDecimal, readDecimal, roundDecimal } from "../util/decimal.js";
-import { isJsonObject, type JsonObject } from "../util/json.js";
+import { isJsonObject, type JsonObject, toPlainNumber } from "../util/json.js";
+import { MAX_EVENT_DATA } from "../util/response-bounds.js";
 import type { ModelRow } from "./capabilities.js";
+import type { UpstreamFailure } from "./failure.js";
 
 /** Fields that OpenAI's clients send. No provider here knows them, unless a model's row says so. */
 const OPENAI_ONLY: ReadonlySet<string> = new Set([
@@ -31,7 +33,8 @@ const REFUSED: Readonly<Record<string, string>> = {
 
 /** The field that a part of a form belongs to: `svg` for `svg[model]`. */
 function fieldOf(name: string): string {
-  return name.replace(/\[.*$/s, "");
+  const end = name.indexOf("[");
+  return end === -1 ? name : name.slice(0, end);
 }
 
 /**
@@ -45,12 +48,14 @@ export function splitOpenAiOnly(
   fields: JsonObject,
   knownToModel: readonly string[] = [],
 ): { known: JsonObject; ignored: string[] } {
-  for (const name of Object.keys(fields).map(fieldOf)) {
-    const advice = Object.hasOwn(REFUSED, name) ? REFUSED[name] : undefined;
-    if (advice !== undefined) throw invalidRequest(`${name} is not supported: ${advice}.`, name);
-  }
   const isIgnored = (name: string): boolean => OPENAI_ONLY.has(fieldOf(name)) && !knownToModel.includes(name);
-  const ignored = [...new Set(Object.keys(fields).filter(isIgnored).map(fieldOf))];
+  const ignored: string[] = [];
+  for (const name of Object.keys(fields)) {
+    const field = fieldOf(name);
+    const advice = Object.hasOwn(REFUSED, field) ? REFUSED[field] : undefined;
+    if (advice !== undefined) throw invalidRequest(`${field} is not supported: ${advice}.`, field);
+    if (isIgnored(name) && !ignored.includes(field)) ignored.push(field);
+  }
   if (ignored.length === 0) return { known: fields, ignored };
   return {
     known: Object.fromEntries(Object.entries(fields).filter(([name]) => !isIgnored(name))),
@@ -126,8 +131,9 @@ export function readCost(value: unknown, places = 0): string | undefined {
   return formatDecimal(roundDecimal({ ...cost, places: cost.places + places }, COST_PLACES));
 }
 
-/** Reads the data of an event. `undefined` for `[DONE]` and for other data that is not a JSON object. */
+/** Reads the data of an event. `undefined` for `[DONE]`, and for other data that is too long or not a JSON object. */
 export function parseData(data: string): JsonObject | undefined {
+  if (data.length > MAX_EVENT_DATA) return undefined;
   try {
     const value: unknown = JSON.parse(data);
     return isJsonObject(value) ? value : undefined;
@@ -168,6 +174,20 @@ function isShort(value: unknown): value is string {
 /** Returns a string of a provider, or `undefined` if the value is not a string. */
 export function readText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** True for a code that says that nothing failed. Services that imitate a provider send one beside the images. */
+export function isSuccessCode(code: unknown): boolean {
+  return code === "" || /^(?:0|200|ok|success)$/i.test(String(toPlainNumber(code)));
+}
+
+/** What FastAPI says is wrong with a request: `{"detail": "…" | [{"type","loc","msg"}]}`. Empty for any other body. */
+export function readDetail({ detail }: JsonObject): Pick<UpstreamFailure, "code" | "message" | "param"> {
+  const [first]: readonly unknown[] = Array.isArray(detail) ? detail : [];
+  if (!isJsonObject(first)) return { message: readText(detail) };
+  const path: readonly unknown[] = Array.isArray(first["loc"]) ? first["loc"] : [];
+  const param = path.filter((name) => name !== "body").join(".");
+  return { code: readText(first["type"]), message: readText(first["msg"]), param: readText(param) };
 }
 
 /** The names at the provider that the rows state. Models whose provider takes names without a date have these. */

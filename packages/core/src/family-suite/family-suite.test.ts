@@ -306,7 +306,7 @@ const FETCHED: FamilySubject = {
 };
 
 describe.each([SEEDREAM, QWEN_IMAGE, WAN, PAINTER, DARKROOM, FETCHED])(
-  "the family $family.name ($model, $dialect)",
+  "the family $family.name ($model)",
   (subject) => {
     it.each(createFamilyChecks(subject))("$name", async ({ run }) => {
       await expect(run()).resolves.toBeUndefined();

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { toBuffer } from "../util/to-buffer.js";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -38,8 +39,8 @@ export class Base64Decoder {
   }
 }
 
-function toAscii({ buffer, byteOffset, byteLength }: Uint8Array): string {
-  return Buffer.from(buffer, byteOffset, byteLength).toString("latin1");
+function toAscii(bytes: Uint8Array): string {
+  return toBuffer(bytes).toString("latin1");
 }
 
 /** Encodes bytes that arrive in chunks as base64. Holds at most two bytes. */
@@ -58,8 +59,4 @@ export class Base64Encoder {
   end(): string {
     return toBuffer(this.#rest).toString("base64");
   }
-}
-
-function toBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength);
 }

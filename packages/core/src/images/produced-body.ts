@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { BLOCK_BYTES } from "./block-pool.js";
-import { type Chunks, lendChunks, setLender } from "./lend-chunks.js";
+import { lendChunks, setLender } from "./lend-chunks.js";
 import type { UploadedImage } from "./reference-image.js";
 
 /**
@@ -30,17 +30,25 @@ function lengthOf(part: BodyPart): number {
   return "raw" in part ? part.raw.byteLength : toBase64Length(part.base64.byteLength);
 }
 
+/** One generator with all loops, because each `yield*` to another one costs several promises per chunk. */
 async function* produce(parts: readonly BodyPart[], isLent: boolean): AsyncGenerator<Uint8Array, void> {
   for (const part of parts) {
-    if (part instanceof Uint8Array) yield part;
-    else if ("base64" in part) yield* encodeBase64(lendChunks(part.base64), isLent);
-    else yield* isLent ? lendLong(lendChunks(part.raw)) : part.raw.chunks();
+    if (part instanceof Uint8Array) {
+      yield part;
+    } else if ("base64" in part) {
+      const encoder = new PieceEncoder(isLent);
+      for await (const chunk of lendChunks(part.base64))
+        for (const letters of encoder.encode(chunk)) yield letters;
+      const rest = encoder.end();
+      if (rest.length > 0) yield rest;
+    } else if (isLent) {
+      // Chunks that are shorter than a block get their own memory, because a socket returns before it has sent them.
+      for await (const chunk of lendChunks(part.raw))
+        yield chunk.length < BLOCK_BYTES ? chunk.slice() : chunk;
+    } else {
+      yield* part.raw.chunks();
+    }
   }
-}
-
-/** Chunks that are shorter than a block get their own memory, because a socket returns before it has sent them. */
-async function* lendLong(chunks: Chunks): AsyncGenerator<Uint8Array, void> {
-  for await (const chunk of chunks) yield chunk.length < BLOCK_BYTES ? chunk.slice() : chunk;
 }
 
 /** The number of bytes that are encoded at once. Three bytes become four letters. */
@@ -54,25 +62,35 @@ function toBase64Length(bytes: number): number {
  * Encodes chunks of any size as base64. If `isLent`, the letters of full pieces are written to the same memory again
  * and again. Shorter pieces always get their own memory, because a socket returns before it has sent them.
  */
-async function* encodeBase64(chunks: Chunks, isLent: boolean): AsyncGenerator<Uint8Array, void> {
+class PieceEncoder {
+  readonly #isLent: boolean;
   /** One or two bytes that wait for the rest of their three. */
-  let carried: Buffer = Buffer.alloc(0);
-  let letters: Buffer | undefined;
-  for await (const chunk of chunks) {
+  #carried: Buffer = Buffer.alloc(0);
+  #letters: Buffer | undefined;
+
+  constructor(isLent: boolean) {
+    this.#isLent = isLent;
+  }
+
+  *encode(chunk: Uint8Array): Generator<Uint8Array, void> {
     for (let start = 0; start < chunk.length; start += PIECE_BYTES) {
       const end = Math.min(chunk.length, start + PIECE_BYTES);
       let piece = Buffer.from(chunk.buffer, chunk.byteOffset + start, end - start);
-      if (isLent && carried.length === 0 && piece.length === PIECE_BYTES) {
-        letters ??= Buffer.allocUnsafeSlow(toBase64Length(PIECE_BYTES));
-        letters.write(piece.toString("base64"), "latin1");
-        yield letters;
+      if (this.#isLent && this.#carried.length === 0 && piece.length === PIECE_BYTES) {
+        this.#letters ??= Buffer.allocUnsafeSlow(toBase64Length(PIECE_BYTES));
+        this.#letters.write(piece.toString("base64"), "latin1");
+        yield this.#letters;
         continue;
       }
-      if (carried.length > 0) piece = Buffer.concat([carried, piece]);
+      if (this.#carried.length > 0) piece = Buffer.concat([this.#carried, piece]);
       const whole = piece.length - (piece.length % 3);
       if (whole > 0) yield Buffer.from(piece.toString("base64", 0, whole), "latin1");
-      carried = Buffer.from(piece.subarray(whole));
+      this.#carried = Buffer.from(piece.subarray(whole));
     }
   }
-  if (carried.length > 0) yield Buffer.from(carried.toString("base64"), "latin1");
+
+  /** The last letters; may be empty. */
+  end(): Uint8Array {
+    return Buffer.from(this.#carried.toString("base64"), "latin1");
+  }
 }

@@ -153,6 +153,11 @@ export function replaceUploads(value: unknown, replace: UploadWriter): unknown {
   return copy ?? value;
 }
 
+/** True for an image that is a link, which some services open themselves. */
+export function isLink(image: ReferenceImage): image is string {
+  return typeof image === "string" && /^https?:/i.test(image);
+}
+
 const DATA_URL = /^data:([a-z0-9.+-]+\/[a-z0-9.+-]+);base64,/i;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 

@@ -54,7 +54,7 @@ describe("a service model that is mapped to an endpoint id", () => {
 describe("the model of a request", () => {
   it("is sent with its name on the channel, and other fields are unchanged", async () => {
     const { post, calls } = createTestGateway(undefined, options);
-    await post({ model: "image-edit-plus", prompt: "x", image: "https://x/y" });
+    await post({ model: "image-edit-plus", prompt: "x", image: "https://x.test/y" });
     expect(calls[0]?.body["model"]).toBe("qwen-image-edit-plus");
     expect(calls[0]?.url).toBe(
       "https://dashscope.aliyuncs.com/api/v1/services/aigc/multimodal-generation/generation",
@@ -105,7 +105,7 @@ describe("the model of a request", () => {
     ["with a whole one", "p😀", 200],
   ])("has a valid name in a series: %s", async (_what, rest, status) => {
     const { post, calls } = createTestGateway(undefined, options);
-    const response = await post({ model: `image-edit-${rest}`, prompt: "x", image: "https://x/y" });
+    const response = await post({ model: `image-edit-${rest}`, prompt: "x", image: "https://x.test/y" });
     expect(response.status).toBe(status);
     expect(calls).toHaveLength(status === 200 ? 1 : 0);
   });

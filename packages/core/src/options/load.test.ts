@@ -96,4 +96,14 @@ describe("an error of a function", () => {
       "gone",
     );
   });
+
+  it("without an unhandled rejection if one function fails while another is slow", async () => {
+    const options = {
+      ...PLAIN,
+      models: () => new Promise<typeof MODELS>((resolve) => setTimeout(() => resolve(MODELS), 20)),
+      billing: { model_details: () => Promise.reject(new Error("The prices are away.")) },
+    };
+    // vitest reports rejections that nothing handles.
+    await expect(loadOptions(options)).rejects.toThrow("The prices are away.");
+  });
 });

@@ -1,6 +1,6 @@
 import type { PriceTables } from "../billing/model-details.js";
 import { isPromiseLike } from "../util/async.js";
-import type { BillingOptions, GatewayOptions, Loadable } from "./options.js";
+import type { BillingOptions, GatewayOptions, Loadable, OptionSource } from "./options.js";
 
 /** The options after the functions among them were called. */
 export interface LoadedOptions
@@ -27,23 +27,11 @@ export function loadOptions(options: GatewayOptions): LoadedOptions | Promise<Lo
   const models = read<LoadedOptions["models"]>(options.models);
   const channels = read<LoadedOptions["channels"]>(options.channels);
   const callers = read<LoadedOptions["callers"]>(options.callers);
-  const billing = loadBilling(options.billing);
   const webhooks = read<LoadedOptions["webhooks"]>(options.webhooks);
-  const isReady =
-    !isPromise(models) &&
-    !isPromise(channels) &&
-    !isPromise(callers) &&
-    !isPromise(billing) &&
-    !isPromise(webhooks);
-  if (isReady) return { ...options, models, channels, callers, billing, webhooks };
-  return Promise.all([models, channels, callers, billing, webhooks]).then(([m, c, a, b, w]) => ({
-    ...options,
-    models: m,
-    channels: c,
-    callers: a,
-    billing: b,
-    webhooks: w,
-  }));
+  const clients = both(callers, webhooks, (c, w) => ({ callers: c, webhooks: w }));
+  const rest = both(clients, loadBilling(options.billing), (loaded, billing) => ({ ...loaded, billing }));
+  const providers = both(models, channels, (m, c) => ({ models: m, channels: c }));
+  return both(providers, rest, (loaded, others) => ({ ...options, ...loaded, ...others }));
 }
 
 function loadBilling(
@@ -52,18 +40,23 @@ function loadBilling(
   if (typeof billing !== "object" || billing === null) return billing;
   const details = read<LoadedBilling["model_details"]>(billing.model_details);
   const ratios = read<LoadedBilling["group_ratio"]>(billing.group_ratio);
-  if (!isPromise(details) && !isPromise(ratios)) {
-    return { ...billing, model_details: details, group_ratio: ratios };
-  }
-  return Promise.all([details, ratios]).then(([model_details, group_ratio]) => ({
-    ...billing,
-    model_details,
-    group_ratio,
-  }));
+  return both(details, ratios, (model_details, group_ratio) => ({ ...billing, model_details, group_ratio }));
+}
+
+/** Joins two values, of which each may be a promise. */
+function both<A, B, C>(
+  one: A | Promise<A>,
+  other: B | Promise<B>,
+  join: (one: A, other: B) => C,
+): C | Promise<C> {
+  // Nothing else handles its rejection until `one` is there.
+  if (isPromise(other)) other.catch(() => undefined);
+  if (isPromise(one)) return one.then((value) => both(value, other, join));
+  return isPromise(other) ? other.then((value) => join(one, value)) : join(one, other);
 }
 
 function read<T>(source: Loadable<T>): T | Promise<T> {
-  const value = isFunction(source) ? source() : source;
+  const value = isSource(source) ? source() : source;
   if (!isPromiseLike(value)) return value;
   const promise = Promise.resolve(value);
   // The caller gets the rejection from the promise itself. This handler is for the case that another source throws
@@ -72,8 +65,9 @@ function read<T>(source: Loadable<T>): T | Promise<T> {
   return promise;
 }
 
-function isFunction<T>(source: Loadable<T>): source is () => T | Promise<T> {
-  return typeof source === "function";
+/** True for an option that is a function. */
+export function isSource<T>(option: Loadable<T>): option is OptionSource<T> {
+  return typeof option === "function";
 }
 
 function isPromise<T>(value: T | Promise<T>): value is Promise<T> {

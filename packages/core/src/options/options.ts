@@ -209,6 +209,16 @@ export interface TaskOptions {
   readonly expiresAfterSeconds?: number | undefined;
   /** How long a task is kept after its end, in seconds, from 60 to 31,536,000 (a year). Default 604,800, 7 days. */
   readonly keepSeconds?: number | undefined;
+  /**
+   * How many tasks of all callers may wait or run at the same time, from 1 to 10,000,000. A caller has at most half of what the
+   * others leave, and gets a 429 beyond that. Default 200,000; the ledger in memory has at most 1,000.
+   */
+  readonly maxOpen?: number | undefined;
+  /**
+   * How many bytes the requests of these tasks may have together, from 1 MiB. A caller has at most half of what the others
+   * leave. Default 256 MiB; the ledger in memory has at most 128 MiB.
+   */
+  readonly maxOpenBytes?: number | undefined;
 }
 
 /** Which web pages may call the gateway from a browser. */
@@ -232,13 +242,15 @@ export interface IdempotencyOptions {
 
 /** Workers stop what a request has begun soon after its response, and are one file. */
 export const IS_WORKERS = globalThis.navigator?.userAgent === "Cloudflare-Workers";
+const MIB = 1024 * 1024;
 export const DEFAULT_TASKS: { readonly [Name in keyof TaskOptions]-?: number } = {
   concurrency: IS_WORKERS ? 0 : 16,
   expiresAfterSeconds: 86_400,
   keepSeconds: 604_800,
+  maxOpen: 200_000,
+  maxOpenBytes: 256 * MIB,
 };
 
-const MIB = 1024 * 1024;
 export const DEFAULT_BODY_LIMITS: BodyLimits = {
   json: 64 * MIB,
   form: 64 * MIB,
@@ -256,7 +268,19 @@ export const DEFAULT_RESPONSE_IDLE_SECONDS = 60;
 /**
  * A part of the options that can be reloaded: the value itself, or a function that reads it, for example from a file.
  */
-export type Loadable<T> = T | (() => T | Promise<T>);
+export type Loadable<T> = T | OptionSource<T>;
+
+/** A function that reads an option, such as `jsonFile(…)` of `@calotype/node`. */
+export interface OptionSource<T> {
+  (): T | Promise<T>;
+  /**
+   * Tells the gateway that the option has changed, so that it reloads its options. Called once, when the gateway is created.
+   * Absent: the option changes with `gateway.reload()` only.
+   *
+   * @returns a function that ends it, which the gateway calls when it is closed
+   */
+  readonly watch?: ((onChange: () => void) => () => void) | undefined;
+}
 
 /** A problem of the options. */
 export interface OptionsProblem {

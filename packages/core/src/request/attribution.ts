@@ -44,7 +44,8 @@ const RULE =
   "must be up to 8 tags such as team=design, job=42: a key of 1 to 64 letters, digits, dots, hyphens and underscores that begins with a letter or a digit, and a value of 1 to 128 printable ASCII characters without a comma";
 
 function readTags(header: string | null): Readonly<Record<string, string>> | undefined {
-  const parts = (header ?? "").split(",").map((part) => part.trim());
+  if (header === null) return undefined;
+  const parts = header.split(",").map((part) => part.trim());
   const given = parts.filter((part) => part !== "");
   if (given.length === 0) return undefined;
   if (given.length > MAX_TAGS) throw refuse(`has ${given.length}`);

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { array, assert, boolean, integer, property } from "fast-check";
 import { describe, expect, it } from "vitest";
+import { allowFreeing } from "../util/free-chunk.js";
 import { BodyBytes } from "./body.js";
 
 /** Chunks of these lengths, each filled with another byte. */
@@ -65,6 +66,18 @@ describe("BodyBytes", () => {
       expect(moved).toBeLessThanOrEqual(declared / 3 + length);
     },
   );
+
+  it("free the memory of chunks that were copied, if it may be freed", () => {
+    const chunks = chunksOf([20_000, 30_000, 40_000]);
+    const expected = Buffer.concat(chunks);
+    for (const chunk of chunks) allowFreeing(chunk);
+    const bytes = collect(expected.length, chunks);
+    expect(expected.equals(bytes.take())).toBe(true);
+    expect(chunks.map(({ length }) => length)).toEqual([0, 0, 0]);
+    const [only = new Uint8Array()] = chunksOf([20_000]);
+    allowFreeing(only);
+    expect(collect(20_000, [only]).take()).toHaveLength(20_000);
+  });
 
   it("do not hold the memory of many small chunks", () => {
     const slab = new Uint8Array(10_000);

@@ -1,17 +1,17 @@
 import { GatewayError, invalidRequest, isGatewayError, overloaded } from "../errors.js";
 import type { GatewayRequest } from "../http.js";
 import type { Repeat } from "../util/async.js";
+import { ChunkQueue, type ChunkSink } from "../util/chunk-queue.js";
+import { freeChunk } from "../util/free-chunk.js";
 
-/** The body of one request while it arrives. */
-export interface IncomingBody {
+/** What is done with the body of a request. */
+export interface BodyReader<Result> {
   /**
-   * The next chunk, or `undefined` at the end.
-   * @throws GatewayError `request_timeout` for a body that is too slow, `overloaded` if its bytes do not fit,
-   * `client_closed_request` if the host's body failed
+   * Takes a chunk. If the result is a promise, the next chunk waits for it. An error ends the reading.
    */
-  next(): Promise<Uint8Array | undefined>;
-  /** Stops reading. Never waits for the host. Does nothing after the end of the body. */
-  cancel(): void;
+  take(chunk: Uint8Array): Promise<void> | undefined;
+  /** Called after the last chunk. */
+  end(): Result | Promise<Result>;
 }
 
 /** Counts the bytes of one request as they arrive. */
@@ -39,89 +39,139 @@ export interface BodyGuard {
 }
 
 /**
- * Opens the body of a request. Nothing is read before the first `next`, but a body from `node:http` starts to flow.
+ * Reads the body of a request to its end. Chunks from `node:http` are passed on without a promise for each of them.
  *
- * Each body has a timer of its own, because Workers stop the timers of a request when that request ends.
+ * @returns what `end` returns
+ * @throws GatewayError `request_timeout` for a body that is too slow, `overloaded` if its bytes do not fit,
+ * `client_closed_request` if the host's body failed; and what the reader throws. Then the rest is not read, and the host
+ * is not waited for.
  */
-export function openBody({ body }: Pick<GatewayRequest, "body">, guard?: BodyGuard): IncomingBody {
-  const source = body === null ? emptySource : openSource(body);
-  let received = 0;
-  let isOver = false;
-  let stopClock: (() => void) | undefined;
-  /** Rejects the pending `next`. */
-  let abandon: ((error: GatewayError) => void) | undefined;
+export function receiveBody<Result>(
+  { body }: Pick<GatewayRequest, "body">,
+  reader: BodyReader<Result>,
+  guard?: BodyGuard,
+): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    new BodyReceiver(openSource(body), reader, { guard, resolve, reject }).start();
+  });
+}
 
-  const start = (): void => {
-    if (guard === undefined || stopClock !== undefined || isOver) return;
-    guard.bytes.startReceiving();
-    stopClock = watchPace(guard.pace, {
-      received: () => received,
-      isWaiting: () => abandon !== undefined,
-      onSlow: (error) => abandon?.(error),
-    });
-  };
-  const finish = (): void => {
-    isOver = true;
-    stopClock?.();
-    guard?.bytes.finishReceiving();
-  };
-  return {
-    next() {
-      start();
-      return new Promise((resolve, reject) => {
-        abandon = reject;
-        source.next().then(
-          ({ done, value }) => {
-            abandon = undefined;
-            if (isOver) return resolve(undefined);
-            if (done === true) {
-              finish();
-              return resolve(undefined);
-            }
-            received += value.length;
-            if (guard?.bytes.add(value.length) === false) return reject(overloaded());
-            return resolve(value);
-          },
-          (cause: unknown) => reject(isGatewayError(cause) ? cause : cutOff(cause)),
-        );
-      });
-    },
-    cancel() {
-      if (isOver) return;
-      finish();
-      source.cancel();
-      abandon?.(cutOff());
-    },
-  };
+interface ReceiverParts<Result> {
+  readonly guard: BodyGuard | undefined;
+  readonly resolve: (result: Result | Promise<Result>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Each body has a timer of its own, because Workers stop the timers of a request when that request ends. */
+class BodyReceiver<Result> implements ChunkSink, Progress {
+  readonly #source: Source;
+  readonly #reader: BodyReader<Result>;
+  readonly #parts: ReceiverParts<Result>;
+  received = 0;
+  isWaiting = true;
+  #isOver = false;
+  #stopClock: (() => void) | undefined;
+
+  constructor(source: Source, reader: BodyReader<Result>, parts: ReceiverParts<Result>) {
+    this.#source = source;
+    this.#reader = reader;
+    this.#parts = parts;
+  }
+
+  start(): void {
+    const { guard } = this.#parts;
+    if (guard !== undefined) {
+      guard.bytes.startReceiving();
+      this.#stopClock = watchPace(guard.pace, this);
+    }
+    this.#source.flow(this);
+  }
+
+  chunk(chunk: Uint8Array): boolean {
+    if (this.#isOver) return false;
+    this.received += chunk.length;
+    try {
+      if (this.#parts.guard?.bytes.add(chunk.length) === false) throw overloaded();
+      const taken = this.#reader.take(chunk);
+      if (taken === undefined) return true;
+      this.isWaiting = false;
+      taken.then(
+        () => this.#goOn(),
+        (error: unknown) => this.leave(error),
+      );
+    } catch (error) {
+      this.leave(error);
+    }
+    return false;
+  }
+
+  end(): void {
+    if (this.#isOver) return;
+    this.#finish();
+    try {
+      this.#parts.resolve(this.#reader.end());
+    } catch (error) {
+      this.#parts.reject(error);
+    }
+  }
+
+  fail(cause: unknown): void {
+    this.leave(isGatewayError(cause) ? cause : cutOff(cause));
+  }
+
+  leave(error: unknown): void {
+    if (this.#isOver) return;
+    this.#finish();
+    this.#source.leave();
+    this.#parts.reject(error);
+  }
+
+  #goOn(): void {
+    if (this.#isOver) return;
+    this.isWaiting = true;
+    this.#source.flow(this);
+  }
+
+  #finish(): void {
+    this.#isOver = true;
+    this.#stopClock?.();
+    this.#parts.guard?.bytes.finishReceiving();
+  }
 }
 
 /**
- * Reads all bytes of a request's body, at most `maxBytes`.
+ * Reads all bytes of a request's body, at most `maxBytes`, and converts them.
  *
  * @throws GatewayError `request_too_large`; `invalid_request_error` for a body shorter than its
- * `content-length`, which a proxy may have cut; and what {@link IncomingBody.next} throws
+ * `content-length`, which a proxy may have cut; and what {@link receiveBody} and `convert` throw
  */
-export async function readBody(
+export function readBody<Result>(
   request: GatewayRequest,
-  maxBytes: number,
-  guard?: BodyGuard,
-): Promise<Uint8Array> {
+  { maxBytes, guard, convert }: ReadBodyOptions<Result>,
+): Promise<Result> {
   const declared = Number(request.headers.get("content-length") ?? Number.NaN);
-  if (declared > maxBytes) throw tooLarge(maxBytes);
-  const body = openBody(request, guard);
+  if (declared > maxBytes) return Promise.reject(tooLarge(maxBytes));
   const bytes = new BodyBytes(declared);
-  try {
-    for (let chunk = await body.next(); chunk !== undefined; chunk = await body.next()) {
+  const reader: BodyReader<Result> = {
+    take(chunk) {
       if (bytes.length + chunk.length > maxBytes) throw tooLarge(maxBytes);
       bytes.add(chunk);
-    }
-  } finally {
-    body.cancel();
-  }
-  if (bytes.length < declared) {
-    throw invalidRequest(`The body was cut on its way: ${bytes.length} of ${declared} bytes arrived.`);
-  }
-  return bytes.take();
+      return undefined;
+    },
+    end() {
+      if (bytes.length < declared) {
+        throw invalidRequest(`The body was cut on its way: ${bytes.length} of ${declared} bytes arrived.`);
+      }
+      return convert(bytes.take());
+    },
+  };
+  return receiveBody(request, reader, guard);
+}
+
+interface ReadBodyOptions<Result> {
+  readonly maxBytes: number;
+  readonly guard: BodyGuard | undefined;
+  readonly convert: (bytes: Uint8Array) => Result;
 }
 
 /** The first allocation for a body that arrives in several chunks. */
@@ -158,11 +208,12 @@ export class BodyBytes {
     return this.#length;
   }
 
+  /** Adds a chunk. It may be freed when it has been copied. */
   add(chunk: Uint8Array): void {
     if (chunk.length === 0) return;
-    if (this.#length === 0) this.#only = chunk;
-    else this.#copy(chunk);
-    this.#length += chunk.length;
+    if (this.#length > 0) return this.#copy(chunk);
+    this.#only = chunk;
+    this.#length = chunk.length;
   }
 
   /** All bytes as one array. */
@@ -173,6 +224,8 @@ export class BodyBytes {
   #copy(chunk: Uint8Array): void {
     const whole = this.#reserve(this.#length + chunk.length);
     whole.set(chunk, this.#length);
+    this.#length += chunk.length;
+    freeChunk(chunk);
   }
 
   /** Returns the array with the bytes so far, and with room for `needed` bytes. */
@@ -181,6 +234,7 @@ export class BodyBytes {
     if (this.#whole !== undefined && this.#whole.length >= needed) return this.#whole;
     const grown = new Uint8Array(this.#sizeFor(needed));
     if (present !== undefined) grown.set(present.subarray(0, this.#length));
+    if (this.#only !== undefined) freeChunk(this.#only);
     this.#only = undefined;
     this.#whole = grown;
     return grown;
@@ -197,32 +251,50 @@ export class BodyBytes {
   }
 }
 
+/** Gives chunks to a sink until the sink returns false. A call of `leave` is never waited for. */
 interface Source {
-  next(): Promise<IteratorResult<Uint8Array, unknown>>;
-  cancel(): void;
+  flow(sink: ChunkSink): void;
+  leave(): void;
 }
 
-const emptySource: Source = {
-  next: () => Promise.resolve({ done: true, value: undefined }),
-  cancel: () => undefined,
-};
+const emptySource: Source = { flow: (sink) => sink.end(), leave: () => undefined };
 
 /**
  * A Web stream is read by its reader, because `cancel` of a reader works while a read is pending. `return` of an async
  * iterator may wait for the pending `next`, which may never come; so it is called and not waited for.
  */
-function openSource(body: AsyncIterable<Uint8Array>): Source {
+function openSource(body: GatewayRequest["body"]): Source {
+  if (body === null) return emptySource;
+  if (body instanceof ChunkQueue) return body;
   if (isWebStream(body)) {
     if (body.locked) throw bodyAlreadyRead();
     const reader = body.getReader();
-    return { next: () => reader.read(), cancel: () => void reader.cancel().catch(ignoreFailure) };
+    return {
+      flow: (sink) => void pull(() => reader.read(), sink),
+      leave: () => void reader.cancel().catch(ignoreFailure),
+    };
   }
   const chunks = body[Symbol.asyncIterator]();
   const leave = async (): Promise<void> => void (await chunks.return?.());
   return {
-    next: () => chunks.next(),
-    cancel: () => void leave().catch(ignoreFailure),
+    flow: (sink) => void pull(() => chunks.next(), sink),
+    leave: () => void leave().catch(ignoreFailure),
   };
+}
+
+async function pull(
+  next: () => Promise<IteratorResult<Uint8Array, unknown>>,
+  sink: ChunkSink,
+): Promise<void> {
+  try {
+    for (;;) {
+      const { done, value } = await next();
+      if (done === true) return sink.end();
+      if (!sink.chunk(value)) return;
+    }
+  } catch (error) {
+    sink.fail(error);
+  }
 }
 
 function isWebStream(body: AsyncIterable<Uint8Array>): body is ReadableStream<Uint8Array> {
@@ -233,13 +305,15 @@ function isWebStream(body: AsyncIterable<Uint8Array>): body is ReadableStream<Ui
 function ignoreFailure(): void {}
 
 interface Progress {
-  readonly received: () => number;
+  /** The number of bytes that have arrived. */
+  readonly received: number;
   /**
    * False while the gateway processes what has arrived, for example while it writes to a disk. That time does not
    * count.
    */
-  readonly isWaiting: () => boolean;
-  readonly onSlow: (error: GatewayError) => void;
+  readonly isWaiting: boolean;
+  /** Ends the reading. */
+  leave(error: unknown): void;
 }
 
 const SECOND_MS = 1_000;
@@ -251,14 +325,14 @@ const SECOND_MS = 1_000;
  */
 function watchPace({ minBytesPerSecond, seconds, repeat }: BodyPace, progress: Progress): () => void {
   /** For each of the last seconds: the number of bytes that had arrived when it began. */
-  const totals = [progress.received()];
+  const totals = [progress.received];
   return repeat(() => {
-    if (!progress.isWaiting()) return;
-    totals.push(progress.received());
+    if (!progress.isWaiting) return;
+    totals.push(progress.received);
     if (totals.length <= seconds) return;
     const before = totals.shift() ?? 0;
-    if (progress.received() - before < minBytesPerSecond * seconds) {
-      progress.onSlow(tooSlow(minBytesPerSecond, seconds));
+    if (progress.received - before < minBytesPerSecond * seconds) {
+      progress.leave(tooSlow(minBytesPerSecond, seconds));
     }
   }, SECOND_MS);
 }

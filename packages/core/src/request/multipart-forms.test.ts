@@ -5,8 +5,8 @@ import { array, assert, asyncProperty, integer } from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { BOUNDARY, FORM_TYPE, formBytes, inPieces, PNG } from "../testing/form-bytes.js";
 import { openMemorySpool, type PlainPart, toPlainParts } from "../testing/form-files.js";
-import { openBody } from "./body.js";
-import { createFormEnd } from "./form-filter.js";
+import { allowFreeing } from "../util/free-chunk.js";
+import { FormSplitter } from "./form-splitter.js";
 import { collectForm, type FormLimits, type FormParser } from "./multipart.js";
 
 const LIMITS: FormLimits = { form: 1_000_000, file: 100_000 };
@@ -31,9 +31,9 @@ function createParser(limits: FormLimits, type = FORM_TYPE): FormParser {
   const parser = busboy({
     headers: { "content-type": type },
     defParamCharset: "utf8",
-    limits: { fileSize: limits.file + 1, fieldSize: limits.form + 1, files: 3, fields: 4 },
+    limits: { fieldSize: limits.form + 1, files: 3, fields: 4 },
   });
-  return { parser, end: createFormEnd(type.replace(/^.*boundary=/, "")) };
+  return { parser, splitter: new FormSplitter(type.replace(/^.*boundary=/, "")) };
 }
 
 async function collect(
@@ -42,7 +42,7 @@ async function collect(
   type = FORM_TYPE,
 ): Promise<Collected> {
   const form = createParser(limits, type);
-  const parts = await collectForm(openBody({ body }), form, { limits, spool: openMemorySpool() });
+  const parts = await collectForm({ body }, form, { limits, spool: openMemorySpool() });
   return { parts: toPlainParts(parts), parser: form.parser };
 }
 
@@ -197,6 +197,54 @@ describe("a form", () => {
     );
   });
 
+  it.each(["", "\r", "\r\n", "-", "--", "\r\n-", `\r\n--${BOUNDARY.slice(0, 3)}`, "\r\n\r\n\r\n", "short"])(
+    "has short content %j, in files and fields, however it is cut",
+    async (content) => {
+      const form = formBytes(
+        { name: "file", filename: "a", content },
+        { name: "text", content },
+        { name: "last", filename: "b", content },
+      );
+      for (const size of [1, 2, 7, 30, form.length]) {
+        const { parts } = await collect(inPieces(form, size));
+        expect(parts).toEqual([
+          { name: "file", bytes: Buffer.from(content) },
+          { name: "text", value: content },
+          { name: "last", bytes: Buffer.from(content) },
+        ]);
+      }
+    },
+  );
+
+  it("may be of one chunk that holds much more than a head", async () => {
+    const content = "x".repeat(80_000);
+    const form = formBytes({ name: "file", filename: "a", content }, { name: "text", content });
+    expect((await collect(inPieces(form, form.length))).parts).toEqual([
+      { name: "file", bytes: Buffer.from(content) },
+      { name: "text", value: content },
+    ]);
+  });
+
+  it("frees the memory of its chunks that may be freed, and no other", async () => {
+    const content = Buffer.from(Uint8Array.from({ length: 90_000 }, (_, index) => (index * 31) % 256));
+    const form = formBytes({ name: "a", content: "1" }, { name: "b", filename: "b", content });
+    const chunks: Uint8Array[] = [];
+    async function* body() {
+      for (let start = 0; start < form.length; start += 30_000) {
+        const chunk = form.slice(start, start + 30_000);
+        if (chunks.length % 2 === 0) allowFreeing(chunk);
+        chunks.push(chunk);
+        yield chunk;
+      }
+    }
+    const { parts } = await collect(body());
+    expect(parts).toEqual([
+      { name: "a", value: "1" },
+      { name: "b", bytes: content },
+    ]);
+    expect(chunks.map(({ length }) => length)).toEqual([0, 30_000, 0, form.length - 90_000]);
+  });
+
   it("may have no parts", async () => {
     expect((await collect(inPieces(formBytes()))).parts).toEqual([]);
   });
@@ -222,9 +270,9 @@ describe("a form", () => {
     const streams: { readonly destroyed: boolean }[] = [];
     parser.on("file", (_name, stream) => streams.push(stream));
     const options = { limits: LIMITS, spool: openMemorySpool() };
-    const collecting = { parser, end: createFormEnd(BOUNDARY) };
+    const collecting = { parser, splitter: new FormSplitter(BOUNDARY) };
     const half = formBytes({ name: "a", filename: "a", content: "x".repeat(50_000) }).subarray(0, 20_000);
-    expect(await refusalOf(collectForm(openBody({ body: inPieces(half) }), collecting, options))).toEqual(
+    expect(await refusalOf(collectForm({ body: inPieces(half) }, collecting, options))).toEqual(
       refused(400, /cut/),
     );
     expect(parser.destroyed).toBe(true);
@@ -421,7 +469,7 @@ describe("the body of a form", () => {
     }
     const before = process.memoryUsage();
     const parser = createParser(limits);
-    const [part] = await collectForm(openBody({ body: body() }), parser, {
+    const [part] = await collectForm({ body: body() }, parser, {
       limits,
       spool: openMemorySpool(),
     });

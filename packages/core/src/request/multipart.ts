@@ -1,12 +1,16 @@
 import { Readable } from "node:stream";
-import busboy, { type Busboy } from "busboy";
+import type { Busboy } from "busboy";
+import Multipart from "busboy/lib/types/multipart.js";
 import { GatewayError, invalidRequest } from "../errors.js";
 import type { GatewayRequest } from "../http.js";
 import type { RequestSpool } from "../images/spool.js";
+import type { SpoolWriter } from "../images/spooled-file.js";
+import { freeChunk } from "../util/free-chunk.js";
+import { createHeldBytes } from "../util/held-bytes.js";
 import type { JsonObject } from "../util/json.js";
-import { type BodyGuard, bodyAlreadyRead, type IncomingBody, openBody } from "./body.js";
+import { type BodyGuard, type BodyReader, bodyAlreadyRead, receiveBody } from "./body.js";
 import { type FormPart, toFormFields } from "./form-fields.js";
-import { createFormEnd, createPartHeads, type FormEnd } from "./form-filter.js";
+import { type FormPiece, FormSplitter } from "./form-splitter.js";
 import { checkContentEncoding } from "./json.js";
 
 /** The maximum sizes of a form and of each file in it, in bytes. */
@@ -22,10 +26,11 @@ export interface FormOptions {
   readonly spool: RequestSpool;
 }
 
-/** A parser for one form, and the search for the end of that form. */
+/** What reads one form. */
 export interface FormParser {
+  /** Gets everything but the content of files. */
   readonly parser: Busboy;
-  readonly end: FormEnd;
+  readonly splitter: FormSplitter;
 }
 
 /**
@@ -50,11 +55,11 @@ export async function readMultipart(
   const declared = Number(request.headers.get("content-length") ?? Number.NaN);
   if (declared > limits.form)
     throw new GatewayError("request_too_large", `The form is larger than ${limits.form} bytes.`);
-  const parser = createParser(contentType, limits);
+  const form = createParser(contentType, limits);
   // A body that the host has read is already in memory and counted.
   const isRead = request.parsedBody instanceof Uint8Array;
-  const body = openBody({ body: readableBody(request) }, isRead ? undefined : guard);
-  return toFormFields(await collectForm(body, parser, options));
+  const body = readableBody(request);
+  return toFormFields(await collectForm({ body }, form, { ...options, guard: isRead ? undefined : guard }));
 }
 
 /** The form's bytes from the host, or from a parser of the host that left them as they were. */
@@ -71,13 +76,11 @@ const MAX_FIELDS = 256;
 /** A parser of forms with these limits. @throws GatewayError `invalid_request_error` without a usable boundary */
 function createParser(contentType: string, limits: FormLimits): FormParser {
   const boundary = readBoundary(contentType);
-  const parser = busboy({
-    // The header is rewritten so that the parser and the search for the form's end use the same boundary.
-    headers: { "content-type": `multipart/form-data; boundary="${boundary.replaceAll(/["\\]/g, "\\$&")}"` },
+  const parser = new Multipart({
+    // The parser and the splitter use the same boundary.
+    conType: { params: { boundary } },
     defParamCharset: "utf8",
     limits: {
-      // busboy cuts a file when it reaches the limit, not when it exceeds it, hence + 1.
-      fileSize: limits.file + 1,
       fieldSize: limits.form + 1,
       files: MAX_FILES,
       fields: MAX_FIELDS,
@@ -85,7 +88,7 @@ function createParser(contentType: string, limits: FormLimits): FormParser {
       parts: MAX_FILES + MAX_FIELDS + 1,
     },
   });
-  return { parser, end: createFormEnd(boundary) };
+  return { parser, splitter: new FormSplitter(boundary) };
 }
 
 /** RFC 2046 allows 70 characters; some clients use a few more. */
@@ -100,181 +103,168 @@ function readBoundary(contentType: string): string {
   );
 }
 
+/** Reads a form, and collects its parts in order. Bytes after the end of the form are read and ignored. */
+export async function collectForm(
+  request: Pick<GatewayRequest, "body">,
+  form: FormParser,
+  options: FormOptions & { readonly guard?: BodyGuard | undefined },
+): Promise<readonly FormPart[]> {
+  try {
+    return await receiveBody(request, new FormCollector(form, options), options.guard);
+  } finally {
+    form.parser.destroy();
+  }
+}
+
+/** The parser gets the content of fields in pieces of about this size, because it keeps a slice of each. */
+const FIELD_BYTES = 64 * 1024;
+
+/**
+ * Gives the markup and the fields of a form to the parser, and the content of its files to the spool. All bytes are
+ * copied, so that the memory of each chunk is free at once.
+ */
+class FormCollector implements BodyReader<readonly FormPart[]> {
+  readonly #parser: Busboy;
+  readonly #splitter: FormSplitter;
+  readonly #options: FormOptions;
+  readonly #parts: FormPart[] = [];
+  #length = 0;
+  /** The file whose content is arriving. */
+  #file: ArrivingFile | undefined;
+  /** The first bytes of a part, which its head brought. */
+  #first: Uint8Array = new Uint8Array();
+  /** Content of a part that is not a file. */
+  readonly #field = createHeldBytes();
+  /** The first problem that the parser found. It emits its events while it is written to. */
+  #failure: GatewayError | undefined;
+
+  constructor({ parser, splitter }: FormParser, options: FormOptions) {
+    this.#parser = parser;
+    this.#splitter = splitter;
+    this.#options = options;
+    parser.on("file", (name, stream) => {
+      this.#checkName(name);
+      stream.on("error", ignoreFailure).resume();
+      this.#file = { name, writer: options.spool.begin(), length: 0 };
+      void this.#store(this.#file, this.#first);
+    });
+    parser.on("field", (name, value: string | undefined) => {
+      this.#checkName(name);
+      if (value !== undefined) this.#parts.push({ name, value });
+      else this.#fail(invalidRequest(`The form's field ${name} is not in UTF-8.`, name));
+    });
+    for (const event of ["partsLimit", "filesLimit", "fieldsLimit"] as const) {
+      parser.on(event, () => this.#fail(invalidRequest("The form has too many parts.")));
+    }
+    parser.on("error", (cause) => this.#fail(malformed(cause)));
+  }
+
+  take(chunk: Uint8Array): Promise<void> | undefined {
+    const { limits } = this.#options;
+    this.#length += chunk.length;
+    if (this.#length > limits.form) throw tooLarge(`The form is larger than ${limits.form} bytes.`);
+    const written = this.#writeAll(this.#splitter.split(chunk));
+    if (written !== undefined) return written.then(() => freeChunk(chunk));
+    freeChunk(chunk);
+    return undefined;
+  }
+
+  end(): Promise<readonly FormPart[]> {
+    if (!this.#splitter.hasEnded) throw malformed();
+    return new Promise((resolve, reject) => {
+      this.#parser.on("close", () =>
+        this.#failure === undefined ? resolve(this.#parts) : reject(this.#failure),
+      );
+      this.#parser.end();
+    });
+  }
+
+  /** @returns a promise if a file must be written to the disk before the next piece */
+  #writeAll(pieces: Iterator<FormPiece, void>): Promise<void> | undefined {
+    for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
+      const written = this.#write(next.value);
+      if (written !== undefined) return written.then(() => this.#writeAll(pieces));
+    }
+    return undefined;
+  }
+
+  #write(piece: FormPiece): Promise<void> | undefined {
+    switch (piece.kind) {
+      case "head":
+        this.#first = piece.content;
+        this.#parse(piece.bytes);
+        return undefined;
+      case "content":
+        if (this.#file !== undefined) return this.#writeFile(this.#file, piece.bytes);
+        this.#field.add(piece.bytes);
+        if (this.#field.length >= FIELD_BYTES) this.#parse(this.#field.take());
+        return undefined;
+      case "delimiter":
+        this.#parse(this.#field.take());
+        this.#parse(piece.bytes);
+        return this.#endFile();
+    }
+  }
+
+  #parse(bytes: Uint8Array): void {
+    if (bytes.length > 0) this.#parser.write(bytes);
+    this.#throwFailure();
+  }
+
+  #writeFile(file: ArrivingFile, bytes: Uint8Array): Promise<void> | undefined {
+    const written = this.#store(file, bytes);
+    this.#throwFailure();
+    return written;
+  }
+
+  /** Stores content of the file, and notes a failure if it is too large. */
+  #store(file: ArrivingFile, bytes: Uint8Array): Promise<void> | undefined {
+    const limit = this.#options.limits.file;
+    file.length += bytes.length;
+    if (file.length <= limit) return file.writer.write(bytes);
+    this.#fail(tooLarge(`The file in ${file.name} is larger than ${limit} bytes.`));
+    return undefined;
+  }
+
+  #endFile(): Promise<void> | undefined {
+    const file = this.#file;
+    if (file === undefined) return undefined;
+    this.#file = undefined;
+    return file.writer.end().then((stored) => void this.#parts.push({ name: file.name, file: stored }));
+  }
+
+  /** busboy emits parts without a name with the name `undefined`, and does not limit the length of names. */
+  #checkName(name: string | undefined): void {
+    if (name === undefined) this.#fail(invalidRequest("The form has a part without a name."));
+    else if (name.length > MAX_NAME_LENGTH) {
+      this.#fail(
+        invalidRequest(`The form has a part whose name is longer than ${MAX_NAME_LENGTH} characters.`),
+      );
+    }
+  }
+
+  #fail(error: GatewayError): void {
+    this.#failure ??= error;
+  }
+
+  #throwFailure(): void {
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+}
+
+interface ArrivingFile {
+  readonly name: string;
+  readonly writer: SpoolWriter;
+  length: number;
+}
+
 const MAX_NAME_LENGTH = 256;
 
-/**
- * Passes a body to a parser with backpressure, and collects its parts in order. Bytes after the end of the form are
- * read and ignored.
- */
-export async function collectForm(
-  body: IncomingBody,
-  { parser, end }: FormParser,
-  options: FormOptions,
-): Promise<readonly FormPart[]> {
-  const collector = startCollecting(parser, options);
-  try {
-    await Promise.race([feed(body, { parser, end }, options.limits.form), collector.failed]);
-    return await Promise.race([collector.parts, collector.failed]);
-  } finally {
-    body.cancel();
-    // Also ends file streams that wait for more bytes. After a complete form it does nothing.
-    parser.destroy();
-  }
-}
+/** The file's content does not pass through the parser, so nothing reads the parser's stream of it. */
+function ignoreFailure(): void {}
 
-interface Collector {
-  /** The parts, once the form has ended. */
-  readonly parts: Promise<readonly FormPart[]>;
-  /** Rejects with the first problem; never resolves. */
-  readonly failed: Promise<never>;
-}
-
-function startCollecting(parser: Busboy, options: FormOptions): Collector {
-  const { promise: failed, reject: fail } = Promise.withResolvers<never>();
-  const parts: Promise<FormPart>[] = [];
-  parser.on("file", (name, stream) => {
-    checkName(name, fail);
-    const part = collectFile(name, stream, options);
-    part.catch(fail);
-    parts.push(part);
-  });
-  parser.on("field", (name, value: string | undefined) => {
-    checkName(name, fail);
-    if (value === undefined) fail(invalidRequest(`The form's field ${name} is not in UTF-8.`, name));
-    else parts.push(Promise.resolve({ name, value }));
-  });
-  for (const event of ["partsLimit", "filesLimit", "fieldsLimit"] as const) {
-    parser.on(event, () => fail(invalidRequest("The form has too many parts.")));
-  }
-  const ended = new Promise<void>((resolve) => {
-    parser.on("close", resolve);
-  });
-  parser.on("error", (cause) => {
-    fail(
-      new GatewayError("invalid_request_error", "The form is malformed or was cut on its way.", { cause }),
-    );
-  });
-  const collected = ended.then(() => Promise.all(parts));
-  // After the first problem, these promises are no longer awaited.
-  failed.catch(() => undefined);
-  collected.catch(() => undefined);
-  return { parts: collected, failed };
-}
-
-/** busboy emits parts without a name with the name `undefined`, and does not limit the length of names. */
-function checkName(name: string | undefined, fail: (error: GatewayError) => void): void {
-  if (name === undefined) fail(invalidRequest("The form has a part without a name."));
-  else if (name.length > MAX_NAME_LENGTH) {
-    fail(invalidRequest(`The form has a part whose name is longer than ${MAX_NAME_LENGTH} characters.`));
-  }
-}
-
-function collectFile(
-  name: string,
-  stream: Readable & { truncated?: boolean },
-  { limits, spool }: FormOptions,
-): Promise<FormPart> {
-  return new Promise((resolve, reject) => {
-    const writer = spool.begin();
-    stream.on("data", (chunk: Uint8Array) => {
-      const written = writer.write(chunk);
-      if (written === undefined) return;
-      stream.pause();
-      written.then(() => stream.resume(), reject);
-    });
-    stream.on("limit", () => reject(tooLarge(`The file in ${name} is larger than ${limits.file} bytes.`)));
-    stream.on("error", reject);
-    stream.on("end", () => resolve(writer.end().then((file) => ({ name, file }))));
-  });
-}
-
-/**
- * The number of bytes that are passed to the parser at a time. Larger pieces would block the event loop, and after a
- * failure the parser would still process all of them.
- */
-const PIECE_BYTES = 64 * 1024;
-/**
- * The parser keeps a slice of each chunk of a field. So if a body has more than a few small chunks, the further ones
- * are joined.
- */
-const SMALL_BYTES = 4 * 1024;
-const MAX_SMALL_CHUNKS = 64;
-
-async function feed(body: IncomingBody, { parser, end }: FormParser, maxBytes: number): Promise<void> {
-  const pieces = createPieces();
-  let length = 0;
-  let hasEnded = false;
-  const heads = createPartHeads();
-  /** @returns a promise if the parser must catch up before the next bytes */
-  const give = (bytes: Uint8Array): Promise<void> | undefined => {
-    if (bytes.length === 0 || parser.destroyed || parser.write(bytes)) return undefined;
-    return drained(parser);
-  };
-  const write = async (piece: Uint8Array): Promise<void> => {
-    if (hasEnded || parser.destroyed) return;
-    const found = end.find(piece);
-    hasEnded = found.end !== undefined;
-    for (const bytes of heads.pass(piece.subarray(0, found.end), found.heads)) {
-      const caughtUp = give(bytes);
-      if (caughtUp !== undefined) await caughtUp;
-    }
-  };
-  for (let chunk = await body.next(); chunk !== undefined; chunk = await body.next()) {
-    length += chunk.length;
-    if (length > maxBytes) throw tooLarge(`The form is larger than ${maxBytes} bytes.`);
-    for (const piece of pieces.add(chunk)) await write(piece);
-  }
-  await write(pieces.rest());
-  await give(heads.rest());
-  parser.end();
-}
-
-interface Pieces {
-  /** Returns the pieces that are ready, each of at most {@link PIECE_BYTES}. */
-  add(chunk: Uint8Array): Iterable<Uint8Array>;
-  /** Returns the remaining bytes. */
-  rest(): Uint8Array;
-}
-
-function createPieces(): Pieces {
-  let joined = new Uint8Array(0);
-  let used = 0;
-  let smallChunks = 0;
-  const take = (): Uint8Array => {
-    const piece = joined.subarray(0, used);
-    // The parser may keep slices of the piece, so its memory is not reused.
-    joined = new Uint8Array(0);
-    used = 0;
-    return piece;
-  };
-  return {
-    *add(chunk) {
-      if (chunk.length >= SMALL_BYTES || smallChunks++ < MAX_SMALL_CHUNKS) {
-        if (used > 0) yield take();
-        for (let start = 0; start < chunk.length; start += PIECE_BYTES) {
-          yield chunk.subarray(start, start + PIECE_BYTES);
-        }
-        return;
-      }
-      if (joined.length === 0) joined = new Uint8Array(2 * SMALL_BYTES);
-      joined.set(chunk, used);
-      used += chunk.length;
-      if (used > SMALL_BYTES) yield take();
-    },
-    rest: take,
-  };
-}
-
-function drained(parser: Busboy): Promise<void> {
-  return new Promise((resolve) => {
-    const settle = (): void => {
-      parser.off("drain", settle);
-      parser.off("close", settle);
-      resolve();
-    };
-    parser.on("drain", settle);
-    parser.on("close", settle);
-  });
+function malformed(cause?: unknown): GatewayError {
+  return new GatewayError("invalid_request_error", "The form is malformed or was cut on its way.", { cause });
 }
 
 function tooLarge(message: string): GatewayError {

@@ -8,6 +8,8 @@ export interface Prefer {
   readonly wait: number | undefined;
 }
 
+const NO_PREFERENCE: Prefer = { respondAsync: false, wait: undefined };
+
 /** A name, with a value that may be quoted. Parameters behind it are not read: none is defined for these preferences. */
 const PREFERENCE =
   /^\s*([\w!#$%&'*+.^`|~-]+)\s*(?:=\s*(?:(?:"((?:[^"\\]|\\.)*)"|([\w!#$%&'*+.^`|~-]+))\s*)?)?(?:;|$)/;
@@ -19,8 +21,10 @@ const MAX_SECONDS_DIGITS = 9;
  * first counts (RFC 7240, section 2).
  */
 export function readPrefer(headers: HeaderReader): Prefer {
+  const header = headers.get("prefer");
+  if (header === null) return NO_PREFERENCE;
   const found = new Map<string, string>();
-  for (const preference of splitList(headers.get("prefer") ?? "")) {
+  for (const preference of splitList(header)) {
     const [isValid, name = "", quoted, token = ""] = PREFERENCE.exec(preference) ?? [];
     if (isValid === undefined) continue;
     const key = name.toLowerCase();

@@ -7,6 +7,7 @@ import type { ResolvedModel } from "../models/resolve-model.js";
 import type { Caller, ImageRequest, Operation, Preferences, ResponseFormat } from "../types.js";
 import type { JsonObject } from "../util/json.js";
 import { type ArrivingBytes, type BodyGuard, type BodyPace } from "./body.js";
+import { checkLinks } from "./check-links.js";
 import { convertFormFields } from "./form-fields.js";
 import { readImageFields } from "./image-fields.js";
 import { isJsonType, readJson } from "./json.js";
@@ -112,6 +113,7 @@ export function normalizeRequest(fields: JsonObject, context: RequestContext): I
   const isNative = operation === "native";
   const { model: _model, ...rest } = context.isForm ? convertFormFields(fields, family.fields ?? {}) : fields;
   const known = isNative ? rest : readImageFields(withoutNulls(rest), family.fields ?? {}, operation);
+  checkLinks(known, model.channels);
   const streamFormat = isNative ? "native" : preferences.streamFormat;
   const formats = findFormats(known, context, preferences.responseFormat);
   const request = family.normalize(family.takesImageBytes === true ? known : writeDataUrls(known), {

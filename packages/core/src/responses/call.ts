@@ -1,43 +1,28 @@
-import type { Hold } from "../billing/hold.js";
+import type { HoldEnd } from "../billing/hold.js";
 import { GatewayError } from "../errors.js";
 import type { Logger } from "../logger.js";
-import type { ResolvedModel } from "../models/resolve-model.js";
-import type { SafeCallObserver } from "../observation.js";
 import type { AfterImage } from "../results/after-image.js";
 import type { Results } from "../results/results.js";
-import type { AttemptRecord, ImageRequest, ResultImage } from "../types.js";
+import type { AttemptRecord, ResultImage } from "../types.js";
 import type { DispatchParts, DispatchRequest } from "../upstream/dispatch.js";
-import type { KeptTask, TaskKeeper } from "../upstream/kept-task.js";
-import type { LoadReferences } from "../upstream/references.js";
 import type { ByteCount } from "../util/held-bytes.js";
 import type { ResponseContext } from "./envelope.js";
 import type { BackgroundReads } from "./relay.js";
 
-/** An admitted request of a client, until its response has ended. */
-export interface Call {
-  /** The request's id. */
-  readonly id: string;
-  readonly request: ImageRequest;
-  readonly model: ResolvedModel;
-  readonly hold: Hold;
-  /** Adds the request's id to each line. */
-  readonly logger: Logger;
+/** A call that is sent, as its response is made. */
+export interface Call extends DispatchRequest {
+  /** What the usage record says of the call. */
+  readonly billed: { readonly caller: string };
   /** Keeps the host and the gateway from ending before the work is done. */
   readonly keepAlive: (work: Promise<unknown>) => void;
   /** A response of up to this many bytes must be complete, because it is stored for a repeat of the request. */
   readonly keptBytes: number;
   /** Counts the bytes of the response while they are held. */
   readonly bytes: ByteCount;
-  /** Loads the reference images for services that take only bytes. */
-  readonly loadReferences: LoadReferences;
-  /** The caller's id. */
-  readonly caller: string;
   /** Reports to the operator. */
   readonly report: CallReport;
   /** Learns of images with a link before the response is complete, in the order in which they are delivered. */
   readonly onImage?: ((image: ResultImage) => void) | undefined;
-  /** Keeps the tasks of providers with the hold. Absent: only this process can wait for them. */
-  readonly taskKeeper?: TaskKeeper | undefined;
   /** One of several calls of a request: the index of its first image among the images that all calls can make. Default 0. */
   readonly firstImageIndex?: number | undefined;
   /** For `Results.store`: the URL of the gateway before `/v1/…`. Empty without `results`, and if the store makes the links. */
@@ -50,27 +35,12 @@ export function toContext({ id, request: { ignored, replacedSize } }: Call): Res
 }
 
 /**
- * What `dispatch` needs to wait for a provider's task.
- *
- * @param index the index of the upstream call, if the request takes several
- */
-export function toTaskOptions(
-  { hold, taskKeeper }: Pick<Call, "hold" | "taskKeeper">,
-  index = 0,
-): Pick<DispatchRequest, "task" | "kept"> {
-  const keep = taskKeeper && ((task: KeptTask) => taskKeeper.keep(index, task));
-  const earlier = taskKeeper?.earlier;
-  return { task: { keep, abandoned: hold.ended }, kept: earlier && (earlier.get(index) ?? "lost") };
-}
-
-/**
  * Call before a complete response is sent or ended: it must be charged, and a call that the gateway has given up is not.
  *
- * @throws GatewayError if the gateway has closed and given the hold up
+ * @throws GatewayError if the gateway has closed and given the call up
  */
-export async function checkCharged({ ended }: Call["hold"]): Promise<void> {
-  const end = await Promise.race([ended, Promise.resolve()]);
-  if (end?.state === "unresolved") throw cutOffError();
+export function checkCharged(state: HoldEnd["state"]): void {
+  if (state === "unresolved") throw cutOffError();
 }
 
 /** The same code as for a single call, whose connection ends when the gateway closes. */
@@ -80,11 +50,11 @@ export function cutOffError(): GatewayError {
 }
 
 /** What is reported to the operator while the response is made. */
-interface CallReport {
-  /** Observes the call. `undefined` without telemetry. */
-  readonly observer?: SafeCallObserver | undefined;
+export interface CallReport {
   /** Sets the attempts of the request. The last one may still change until the call is settled. */
   setAttempts(attempts: readonly AttemptRecord[]): void;
+  /** Reports why there is no response, and returns the error to show. */
+  refused(cause: unknown): GatewayError;
   /** Reports a failure after the response began. */
   failed(error: GatewayError): void;
 }

@@ -1,4 +1,4 @@
-import type { ResultSource } from "../upstream/download.js";
+import type { ResultSource } from "../images/link-hosts.js";
 import type { Call, CallParts } from "./call.js";
 import { ImageDelivery } from "./image-delivery.js";
 
@@ -10,7 +10,7 @@ import { ImageDelivery } from "./image-delivery.js";
  */
 export function createDelivery(
   { transport, results, afterImage }: CallParts,
-  { id, caller, linkBase, request, bytes, logger, onImage, firstImageIndex = 0 }: Call,
+  { id, billed: { caller }, linkBase, request, bytes, logger, onImage, firstImageIndex = 0 }: Call,
   source: ResultSource,
   isNative: boolean,
 ): ImageDelivery {

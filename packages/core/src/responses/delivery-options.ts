@@ -1,7 +1,7 @@
+import type { ResultSource } from "../images/link-hosts.js";
 import type { Logger } from "../logger.js";
 import type { AfterImage, AfterImageCall } from "../results/after-image.js";
 import type { ResultImage } from "../types.js";
-import type { ResultSource } from "../upstream/download.js";
 import type { Transport } from "../upstream/transport.js";
 import type { ByteCount } from "../util/held-bytes.js";
 import type { ImageStore } from "./arriving-image.js";

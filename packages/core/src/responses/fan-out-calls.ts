@@ -1,5 +1,6 @@
 import { toRequestBounds } from "../billing/charge.js";
-import type { Hold } from "../billing/hold.js";
+import type { Commit } from "../billing/commit.js";
+import type { HoldEnd } from "../billing/hold.js";
 import { mergeOutcomes } from "../billing/merge-outcomes.js";
 import type { Outcome } from "../billing/records.js";
 import { MAX_UPSTREAM_CALLS_AT_ONCE } from "../channels/channel.js";
@@ -10,12 +11,12 @@ import type { AttemptRecord, ImageRequest, ImageResult, ResultError, SentTo } fr
 import { dispatch, type UpstreamRefusal, type UpstreamSuccess } from "../upstream/dispatch.js";
 import { contentCodingError, readContentCoding } from "../upstream/read.js";
 import { isJsonObject } from "../util/json.js";
-import { type Call, type CallParts, toTaskOptions } from "./call.js";
+import type { Call, CallParts } from "./call.js";
 import { type FailedReading, toError } from "./json-settlement.js";
 import type { WaitingImages } from "./waiting-images.js";
 
 /** The client of a request, as far as it decides whether more is sent. */
-export type Client = Pick<GatewayRequest, "signal">;
+type Client = Pick<GatewayRequest, "signal">;
 
 /** Reads the response of one of the calls, if it has one. Does not reject because of the response. */
 export type EndCall = (call: Call, result: UpstreamSuccess | UpstreamRefusal) => CallEnd | Promise<CallEnd>;
@@ -24,28 +25,19 @@ export type EndCall = (call: Call, result: UpstreamSuccess | UpstreamRefusal) =>
 export async function runCalls(
   parts: CallParts,
   call: Call,
-  client: Client,
+  commit: Commit,
   endCall: EndCall,
 ): Promise<readonly CallEnd[]> {
   const { upstreamCalls = 1 } = call.request;
-  const signal = new StopSignal(client, call.hold);
+  const signal = new StopSignal(call.client, commit);
   const ends: CallEnd[] = [];
   const runCall = async (index: number): Promise<CallEnd> => {
     const request = toRequestOf(call, index);
     const firstImageIndex = index * request.maxImages;
-    const result = await dispatch(
-      {
-        ...call,
-        request,
-        client: { signal },
-        observer: call.report.observer,
-        callIndex: index,
-        ...toTaskOptions(call, index),
-      },
-      parts,
-    );
+    const ownCall: Call = { ...call, request, client: { signal }, callIndex: index, firstImageIndex };
+    const result = await dispatch(ownCall, commit, parts);
     try {
-      return await endCall({ ...call, request, firstImageIndex }, result);
+      return await endCall(ownCall, result);
     } finally {
       if (result.ok) result.end?.();
     }
@@ -123,9 +115,9 @@ class StopSignal implements Pick<AbortSignal, "aborted"> {
   readonly #client: Client;
   #hasHoldEnded = false;
 
-  constructor(client: Client, hold: Hold) {
+  constructor(client: Client, { ended }: Commit) {
     this.#client = client;
-    void hold.ended.then(() => this.#stop());
+    void ended.then(() => this.#stop());
   }
 
   get aborted(): boolean {
@@ -182,27 +174,28 @@ export function toOutcome(error: GatewayError, rest: Partial<Outcome>): Outcome 
 
 /** A call whose response cannot be used. If its body is compressed, it is unknown what was made. */
 export function toBroken(reading: FailedReading, flaw: unknown): FailedCall {
-  const { parts, success, reader } = reading;
+  const { success, reader } = reading;
   const { sentTo, response } = success;
   response.cancel();
-  const isTooLarge = reader.byteLength > parts.maxResponseBytes;
-  const coding = isGatewayError(flaw) && !isTooLarge ? readContentCoding(response.headers) : undefined;
+  const coding = isGatewayError(flaw) && !reader.isTooLarge ? readContentCoding(response.headers) : undefined;
   const error = toError(reading, coding === undefined ? flaw : contentCodingError(coding, response));
   return { kind: "failed", sentTo, outcome: toOutcome(error, { isUnknown: coding !== undefined }), error };
 }
 
-/**
- * Ends the hold: charges all calls together, or releases it if none of them reached a provider.
- *
- * @param status the status that the client gets. Default: that of the error, or 200.
- */
+/** How the calls of a request ended. */
+interface EndedCalls {
+  readonly ends: readonly CallEnd[];
+  readonly error: GatewayError | undefined;
+  /** The status that the client gets. Default: that of the error, or 200. */
+  readonly status?: number;
+}
+
+/** Ends the hold: charges all calls together, or releases it if none of them reached a provider. */
 export async function settle(
-  call: Call,
-  ends: readonly CallEnd[],
-  error: GatewayError | undefined,
-  status = error?.status ?? 200,
-): Promise<void> {
-  const { hold, report, request } = call;
+  { report, request }: Call,
+  commit: Commit,
+  { ends, error, status = error?.status ?? 200 }: EndedCalls,
+): Promise<HoldEnd> {
   const attempts = ends.flatMap((end, index) =>
     attemptsOf(end).map((attempt) => ({ call: index, ...attempt })),
   );
@@ -210,16 +203,17 @@ export async function settle(
   const reached = ends.filter((end) => end.kind !== "unreached");
   // The record describes the call whose response or failure the client gets.
   const shown = reached.find(isMade) ?? reached[0];
-  if (shown === undefined) return hold.release();
+  const errorCode = error && shownCodeOf(error);
+  if (shown === undefined) return commit.run(undefined, { status, errorCode, images: 0 });
   const { channel, upstreamModel } = shown.sentTo;
   const isRepeated = reached.some(({ sentTo }) => sentTo.isRepeated);
   const outcomes = reached.map(({ outcome }) => outcome);
-  await hold.settle(
+  return commit.run(
     { channel, upstreamModel, attempts, isRepeated },
     {
       ...mergeOutcomes(outcomes, toRequestBounds(toShare(request))),
       status,
-      errorCode: error && shownCodeOf(error),
+      errorCode,
       upstreamRequestId: shown.outcome.upstreamRequestId,
     },
   );

@@ -1,10 +1,11 @@
+import type { Commit } from "../billing/commit.js";
 import { GatewayError, isGatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayResponse } from "../http.js";
 import type { ImageResult, ResultError } from "../types.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
 import { DownloadError } from "../upstream/download.js";
 import { findNoImageError } from "../upstream/failure.js";
-import { readRequestId, tooLargeError } from "../upstream/read.js";
+import { readRequestId } from "../upstream/read.js";
 import { isJsonObject } from "../util/json.js";
 import { type Call, type CallParts, checkCharged, cutOffError, toContext } from "./call.js";
 import { createDelivery } from "./create-delivery.js";
@@ -12,7 +13,6 @@ import { renderStream, toEnvelope } from "./envelope.js";
 import {
   addReports,
   type CallEnd,
-  type Client,
   type FailedCall,
   findRefusal,
   isMade,
@@ -45,17 +45,17 @@ import { StreamClient } from "./stream-client.js";
 export async function respondWithFanOutStream(
   parts: CallParts,
   call: Call,
-  client: Client,
+  commit: Commit,
 ): Promise<GatewayResponse> {
   const events = new OpenAiEvents(call.request.operation, Math.floor(parts.now() / 1000));
-  const leaving = new StreamClient(client);
+  const leaving = new StreamClient(call.client);
   const unread = new AbortController();
   const leave = (): void => {
     leaving.leave();
     unread.abort();
   };
   const responses = new WaitingResponses();
-  const running = runCalls(parts, call, leaving, (ownCall, result) =>
+  const running = runCalls(parts, { ...call, client: leaving }, commit, (ownCall, result) =>
     result.ok ? responses.add({ call: ownCall, success: result }) : responses.addRefused(toRefused(result)),
   ).finally(() => responses.end());
   /** Set when all calls have ended. */
@@ -75,15 +75,14 @@ export async function respondWithFanOutStream(
       responses.refuse();
       ends = await running;
     }
-    if (events.images > 0) await checkCharged(call.hold);
+    if (events.images > 0 && commit.isGivenUp) throw cutOffError();
   };
   const sent = source();
   // The head of the response is sent with the first image. Without an image the response is an error.
   const first = await sent.next();
   if (first.done === true) {
     const error = findRefusal(ends ?? []) ?? ends?.[0]?.error ?? cutOffError();
-    await settle(call, ends ?? [], error);
-    const { isNothingMade } = await call.hold.ended;
+    const { isNothingMade } = await settle(call, commit, { ends: ends ?? [], error });
     throw isNothingMade ? error : withoutRetry(error);
   }
   const body = new Relay(sent, {
@@ -99,10 +98,10 @@ export async function respondWithFanOutStream(
           { err: error?.cause },
           "A stream of several calls failed in the gateway or in a family.",
         );
-        return call.hold.abandon();
+        return commit.giveUp();
       }
-      await settle(call, ends, error, 200);
-      if (error === undefined) await checkCharged(call.hold);
+      const { state } = await settle(call, commit, { ends, error, status: 200 });
+      if (error === undefined) checkCharged(state);
     },
     passFailure(error) {
       const failed = events.fail(toEnvelope(toStreamError(error), parts.mask));
@@ -267,7 +266,6 @@ async function* readImages(
     if (parsed === undefined) {
       for await (const chunk of response.body) {
         const pieces = reader.push(chunk);
-        if (reader.byteLength > parts.maxResponseBytes) throw tooLargeError(parts.maxResponseBytes, response);
         yield* streamPieces(output, pieces);
         await early?.drain();
       }

@@ -109,6 +109,50 @@ describe("a request for several images of a model that makes one per call", () =
     expect((await response).body["data"]).toHaveLength(6);
   });
 
+  it("ends the attempt of each call in telemetry", async () => {
+    let running = 0;
+    const { post } = createTestGateway(scripted(image), {
+      telemetry: {
+        callStarted: () => ({
+          attemptStarted() {
+            running++;
+            return { ended: () => void running-- };
+          },
+        }),
+      },
+    });
+    expect((await post({ ...BODY, n: 3 })).status).toBe(200);
+    expect(running).toBe(0);
+  });
+
+  it("sends no further call after the gateway itself has failed, and ends after the calls that run", async () => {
+    const { calls, provider, arrived } = waiting();
+    const failing: Family = {
+      ...qwenImage,
+      name: "failing",
+      raiseSeed(fields, index) {
+        if (index === 4) throw new Error("A defect.");
+        return fields;
+      },
+    };
+    const { post } = open(provider, {
+      families: [failing],
+      models: { "image-max": { family: "failing" } },
+      channels: [{ id: "bailian", family: "failing", apiKey: "sk-first-key-000000" }],
+    });
+    let hasEnded = false;
+    const response = post({ ...BODY, n: 8 }).finally(() => (hasEnded = true));
+    await arrived(4);
+    for (const number of [0, 1, 2]) {
+      calls[number]?.(image(number));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      expect([calls.length, hasEnded]).toEqual([4, false]);
+    }
+    calls[3]?.(image(3));
+    expect((await response).status).toBe(500);
+    expect(calls).toHaveLength(4);
+  });
+
   it("sends each call its own seed", async () => {
     const { post, calls } = open(scripted(image));
     await post({ ...BODY, n: 3, seed: 2_147_483_646 });
@@ -674,7 +718,7 @@ describe("the response of one of several calls", () => {
     const { post, gateway } = createTestGateway(
       // A response that is not short is read after the attempt has ended.
       scripted((number) =>
-        isDown ? refusal(401, "InvalidApiKey") : image(number, { note: "long".repeat(10_000) }),
+        isDown ? refusal(401, "InvalidApiKey") : image(number, { note: "long".repeat(100_000) }),
       ),
       { models: { "image-max": { family: "qwen-image" } }, channels: ONE_CHANNEL },
       { now: () => clock.now },

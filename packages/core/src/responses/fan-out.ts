@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import type { Commit } from "../billing/commit.js";
 import { type GatewayError, isGatewayError } from "../errors.js";
 import { readCount } from "../families/shared.js";
 import type { GatewayResponse } from "../http.js";
@@ -6,7 +7,7 @@ import type { ImageResult } from "../types.js";
 import type { ParsedResponse } from "../upstream/attempt.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
 import { findNoImageError } from "../upstream/failure.js";
-import { decodeText, parseResponse, readRequestId, tooLargeError } from "../upstream/read.js";
+import { decodeText, parseResponse, readRequestId } from "../upstream/read.js";
 import type { TransportResponse } from "../upstream/transport.js";
 import { isJsonObject } from "../util/json.js";
 import { type Call, type CallParts, checkCharged, toContext } from "./call.js";
@@ -15,7 +16,6 @@ import { toResponseHeaders } from "./envelope.js";
 import {
   addReports,
   type CallEnd,
-  type Client,
   findRefusal,
   isMade,
   runCalls,
@@ -48,18 +48,17 @@ import { WaitingImages } from "./waiting-images.js";
 export async function respondWithFanOut(
   parts: CallParts,
   call: Call,
-  client: Client,
+  commit: Commit,
 ): Promise<GatewayResponse> {
   const maxHeldBytes = Math.max(parts.maxHeldImageBytes, call.keptBytes);
   const budget = new ImageBudget(maxHeldBytes);
-  const ends = await runCalls(parts, call, client, (ownCall, result) =>
+  const ends = await runCalls(parts, call, commit, (ownCall, result) =>
     result.ok ? endCall(openReading(parts, ownCall, result, budget)) : toRefused(result),
   );
-  if (measureImages(ends) > maxHeldBytes) return sendLarge(parts, call, ends);
+  if (measureImages(ends) > maxHeldBytes) return sendLarge(parts, call, commit, ends);
   const error = ends.some(isMade) ? undefined : ends[0]?.error;
-  await settle(call, ends, error);
-  await checkCharged(call.hold);
-  const { isNothingMade } = await call.hold.ended;
+  const { state, isNothingMade } = await settle(call, commit, { ends, error });
+  checkCharged(state);
   if (error !== undefined) throw isNothingMade ? error : withoutRetry(error);
   const refusal = findRefusal(ends);
   if (refusal !== undefined) throw refusal;
@@ -141,7 +140,6 @@ async function readBody(reading: Reading): Promise<readonly PlainPiece[]> {
     for await (const chunk of response.body) {
       call.bytes.addAnyway(chunk.length);
       const pieces = reader.push(chunk);
-      if (reader.byteLength > parts.maxResponseBytes) throw tooLargeError(parts.maxResponseBytes, response);
       await take(pieces);
       const bytes = holdsAll ? ((await delivery.early?.drain()) ?? 0) : chunk.length;
       call.bytes.remove(bytes);
@@ -193,7 +191,7 @@ function measureImages(ends: readonly CallEnd[]): number {
 }
 
 /** Sends the images of all calls in order. Some of them are read meanwhile. The calls are settled before the end. */
-function sendLarge(parts: CallParts, call: Call, ends: readonly CallEnd[]): GatewayResponse {
+function sendLarge(parts: CallParts, call: Call, commit: Commit, ends: readonly CallEnd[]): GatewayResponse {
   const leaving = new AbortController();
   const isStored = ends.some((end) => isMade(end) && end.waiting?.storesWhenSent === true);
   const body = new Relay(streamImages(parts, ends, leaving.signal), {
@@ -202,8 +200,8 @@ function sendLarge(parts: CallParts, call: Call, ends: readonly CallEnd[]): Gate
     async onEnd(end) {
       const error = end.reason === "failed" ? toDownloadFailure(end.error) : undefined;
       if (error !== undefined) call.report.failed(error);
-      await settle(call, ends, error, 200);
-      if (error === undefined) await checkCharged(call.hold);
+      const { state } = await settle(call, commit, { ends, error, status: 200 });
+      if (error === undefined) checkCharged(state);
     },
     // The rest of the images must be stored, although the client has disconnected.
     onAbandoned: isStored ? (stream) => void parts.backgroundReads.start(stream) : undefined,

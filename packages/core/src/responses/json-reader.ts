@@ -4,7 +4,7 @@ import { readMadeImage } from "../families/shared.js";
 import { maskReason, type SecretMask } from "../redact.js";
 import type { ImageRequest, ImageResult, MadeImage, ResultError, ResultImage } from "../types.js";
 import type { ParsedResponse } from "../upstream/attempt.js";
-import { notJsonError, parseResponse } from "../upstream/read.js";
+import { excessiveError, notJsonError, parseResponse, tooLargeError } from "../upstream/read.js";
 import type { TransportResponse } from "../upstream/transport.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
 import type { EarlyImages, EarlyPart } from "./early-images.js";
@@ -28,10 +28,12 @@ export interface JsonReader {
   readonly facts: ResponseFacts;
   /** The number of bytes that have arrived. */
   readonly byteLength: number;
+  /** True if these are more bytes than the response may have. */
+  readonly isTooLarge: boolean;
   /**
    * Reads a chunk, and returns what can be sent on.
    *
-   * @throws GatewayError `upstream_invalid_response` if the body is not a JSON object
+   * @throws GatewayError `upstream_invalid_response` if the body is not a JSON object, or larger than it may be
    */
   push(chunk: Uint8Array): readonly Piece[];
   /**
@@ -50,6 +52,8 @@ export interface JsonReader {
 export interface JsonReaderOptions {
   /** The response whose body is read, for error messages. */
   readonly response: TransportResponse;
+  /** The largest response that is accepted, in bytes. Default: no limit. */
+  readonly maxBytes?: number | undefined;
   /** The current time in seconds since 1970, used if the provider gives none. */
   readonly now: number;
   /** True if the bytes are sent on unchanged. */
@@ -69,15 +73,34 @@ export interface JsonReaderOptions {
   readonly mask: SecretMask;
 }
 
-/** A reader that never holds a whole image. The family says where things are in its responses. */
-export class ScanningReader implements JsonReader {
+/** Counts the bytes of a response. */
+abstract class SizedReader {
   byteLength = 0;
+  protected readonly options: JsonReaderOptions;
+
+  constructor(options: JsonReaderOptions) {
+    this.options = options;
+  }
+
+  get isTooLarge(): boolean {
+    return this.byteLength > (this.options.maxBytes ?? Infinity);
+  }
+
+  /** @throws GatewayError `upstream_invalid_response` if the response is larger than it may be */
+  protected count({ length }: Uint8Array): void {
+    const { maxBytes = Infinity, response } = this.options;
+    this.byteLength += length;
+    if (this.isTooLarge) throw tooLargeError(maxBytes, response);
+  }
+}
+
+/** A reader that never holds a whole image. The family says where things are in its responses. */
+export class ScanningReader extends SizedReader implements JsonReader {
   readonly #rewriter: ResponseRewriter;
-  readonly #options: JsonReaderOptions;
 
   /** @param model the service model name, which replaces the provider's */
   constructor(shape: ResponseShape, model: string, options: JsonReaderOptions) {
-    this.#options = options;
+    super(options);
     const { events, opensImages, mask } = options;
     this.#rewriter = createResponseRewriter({
       ...options,
@@ -93,23 +116,26 @@ export class ScanningReader implements JsonReader {
   }
 
   get isSentWhole(): boolean {
-    return this.#options.isNative && this.#rewriter.status() === "complete";
+    return this.options.isNative && this.#rewriter.status() === "complete";
   }
 
   push(chunk: Uint8Array): readonly Piece[] {
-    this.byteLength += chunk.length;
+    const { response } = this.options;
+    this.count(chunk);
     const pieces = this.#rewriter.push(chunk);
-    if (this.#rewriter.status() === "broken") throw notJsonError(this.#options.response);
+    const status = this.#rewriter.status();
+    if (status === "broken") throw notJsonError(response);
+    if (status === "excessive") throw excessiveError(response);
     return pieces;
   }
 
   complete(): readonly Piece[] {
-    if (this.#rewriter.status() !== "complete") throw notJsonError(this.#options.response);
+    if (this.#rewriter.status() !== "complete") throw notJsonError(this.options.response);
     return [];
   }
 
   end(linkErrors: readonly ResultError[]): readonly (Uint8Array | string)[] {
-    const { events } = this.#options;
+    const { events } = this.options;
     if (events !== undefined) {
       const isUsable = this.#rewriter.status() === "complete" && this.facts.images > 0;
       return isUsable ? [writeEventsEnd(events, this.facts, linkErrors)] : [];
@@ -120,26 +146,26 @@ export class ScanningReader implements JsonReader {
 }
 
 /** A reader that holds the whole response: for a short one, and for families that can only read a whole one. */
-export class WholeReader implements JsonReader {
-  byteLength = 0;
+export class WholeReader extends SizedReader implements JsonReader {
   readonly isSentWhole = false;
   readonly #dialect: Dialect;
   readonly #request: ImageRequest;
-  readonly #options: JsonReaderOptions;
   readonly #parsed: ParsedResponse | undefined;
   readonly #chunks: Uint8Array[] = [];
   /** Reads the response if its family needs only the beginning of base64. Then there are no `#chunks`. */
   readonly #longStrings: LongStrings | undefined;
   #result: ImageResult = { images: [], errors: [], fields: {} };
+  /** The response, if it is short and its images are sent as they are. It is written at once. */
+  #whole: JsonObject | undefined;
   /** The fields that follow the images. */
   #after: JsonObject = {};
   facts: ResponseFacts = toFacts(this.#result, []);
 
   /** @param parsed the response, if it was parsed before. Then nothing has to be pushed. */
   constructor(dialect: Dialect, request: ImageRequest, options: JsonReaderOptions, parsed?: ParsedResponse) {
+    super(options);
     this.#dialect = dialect;
     this.#request = request;
-    this.#options = options;
     this.#parsed = parsed;
     // A native response is sent on as its text.
     const { early, isNative } = options;
@@ -150,33 +176,41 @@ export class WholeReader implements JsonReader {
   }
 
   push(chunk: Uint8Array): readonly Piece[] {
-    this.byteLength += chunk.length;
+    this.count(chunk);
     if (this.#longStrings === undefined) this.#chunks.push(chunk);
     else this.#longStrings.push(chunk);
+    if (this.#longStrings?.isExcessive === true) throw excessiveError(this.options.response);
     return [];
   }
 
   complete(): readonly Piece[] {
     const { text, value, result } = this.#parsed ?? this.#parse();
-    this.#result = maskResult(result, this.#options.mask);
+    this.#result = maskResult(result, this.options.mask);
     this.facts = toFacts(this.#result, findMade(result));
-    const { isNative, events, opensImages, early } = this.#options;
+    const { isNative, events, opensImages, convertsLinks, early } = this.options;
     const find: FindLongString = (base64) => this.#longStrings?.find(base64);
     const parts = events !== undefined || opensImages ? openImages(this.#result, find) : [];
     early?.choose(new Set(parts.flatMap((part) => (part.kind === "early" ? part.image : []))));
     if (events !== undefined) return parts;
     if (isNative) return [text, ...parts];
-    const { before, after } = orderFields(findFields(this.#result, this.#options.now), Object.keys(value));
+    const { before, after } = orderFields(findFields(this.#result, this.options.now), value);
+    if (this.#parsed !== undefined && !opensImages && !(convertsLinks && result.images.some(isLink))) {
+      this.#whole = { ...before, data: this.#result.images, ...after };
+      return [];
+    }
     this.#after = after;
     return [
       renderBeginning(before),
-      ...(opensImages ? parts : renderImages(this.#result, this.#options, find)),
+      ...(opensImages ? parts : renderImages(this.#result, this.options, find)),
     ];
   }
 
   end(linkErrors: readonly ResultError[]): readonly string[] {
-    const { isNative, events } = this.#options;
+    const { isNative, events } = this.options;
     if (isNative) return [];
+    if (this.#whole !== undefined) {
+      return [JSON.stringify({ ...this.#whole, extra: findExtra(this.#result, linkErrors) })];
+    }
     return [
       events === undefined
         ? renderEnd(this.#result, linkErrors, this.#after)
@@ -186,7 +220,7 @@ export class WholeReader implements JsonReader {
 
   #parse(): ParsedResponse {
     const chunks = this.#longStrings === undefined ? this.#chunks : [this.#longStrings.text];
-    const { text, value } = parseResponse(chunks, this.#options.response);
+    const { text, value } = parseResponse(chunks, this.options.response);
     return { text, value, result: this.#dialect.fromUpstream(value, this.#request) };
   }
 }
@@ -295,29 +329,39 @@ function findFields({ fields, created }: ImageResult, now: number): JsonObject {
  */
 function orderFields(
   fields: JsonObject,
-  names: readonly string[],
+  response: JsonObject,
 ): { readonly before: JsonObject; readonly after: JsonObject } {
-  const places = new Map(names.map((name, place) => [name, place]));
-  const placeOf = ([name]: readonly [string, unknown]): number => places.get(name) ?? -1;
-  const ofData = places.get("data") ?? Infinity;
-  const ordered = Object.entries(fields).toSorted((one, other) => placeOf(one) - placeOf(other));
-  return {
-    before: Object.fromEntries(ordered.filter((field) => placeOf(field) < ofData)),
-    after: Object.fromEntries(ordered.filter((field) => placeOf(field) > ofData)),
-  };
+  const names = Object.keys(response);
+  const ofData = names.includes("data") ? names.indexOf("data") : names.length;
+  const pick = (picked: readonly string[]): JsonObject =>
+    Object.fromEntries(
+      picked.filter((name) => Object.hasOwn(fields, name)).map((name) => [name, fields[name]]),
+    );
+  const added = Object.keys(fields).filter((name) => !Object.hasOwn(response, name));
+  return { before: pick([...added, ...names.slice(0, ofData)]), after: pick(names.slice(ofData + 1)) };
 }
 
 /** The rest of the response: the end of `data`, and `extra` with the images that failed. */
 export function renderEnd(
-  { extra, errors }: ImageResult,
+  result: ImageResult,
   linkErrors: readonly ResultError[] = [],
   fields: JsonObject = {},
 ): string {
-  const allErrors = [...errors, ...linkErrors];
-  const shown = { ...extra, ...(allErrors.length > 0 && { errors: allErrors }) };
-  const rest = { ...fields, ...(Object.keys(shown).length > 0 && { extra: shown }) };
+  const extra = findExtra(result, linkErrors);
+  const rest = extra === undefined ? fields : { ...fields, extra };
   const json = JSON.stringify(rest).slice(1);
   return json === "}" ? "]}" : `],${json}`;
+}
+
+/** What `extra` says. `undefined`: nothing. */
+function findExtra(
+  { extra, errors }: ImageResult,
+  linkErrors: readonly ResultError[],
+): JsonObject | undefined {
+  const hasErrors = errors.length > 0 || linkErrors.length > 0;
+  if (!hasErrors && extra === undefined) return undefined;
+  const shown = { ...extra, ...(hasErrors && { errors: [...errors, ...linkErrors] }) };
+  return Object.keys(shown).length > 0 ? shown : undefined;
 }
 
 /** The index of each image in the provider's batch, in which failed images have an index too. */

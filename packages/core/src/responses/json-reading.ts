@@ -1,6 +1,8 @@
+import type { Commit } from "../billing/commit.js";
 import type { Channel } from "../channels/channel.js";
 import { createReasonMask, type ParsedResponse } from "../upstream/attempt.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
+import { MAX_OUTLINE_BYTES } from "../util/response-bounds.js";
 import type { Call, CallParts } from "./call.js";
 import { createDelivery } from "./create-delivery.js";
 import type { EarlyImages } from "./early-images.js";
@@ -17,6 +19,7 @@ const MAX_HELD_BYTES = 64 * 1024;
 export interface Reading {
   readonly parts: CallParts;
   readonly call: Call;
+  readonly commit: Commit;
   readonly success: UpstreamSuccess;
   readonly reader: JsonReader;
   readonly isNative: boolean;
@@ -37,6 +40,7 @@ export interface Reading {
 export function createReading(
   parts: CallParts,
   call: Call,
+  commit: Commit,
   success: UpstreamSuccess,
   parsed?: ParsedResponse,
 ): Reading {
@@ -50,6 +54,7 @@ export function createReading(
   return {
     parts,
     call,
+    commit,
     success,
     reader,
     isNative,
@@ -94,15 +99,17 @@ export interface OpenReaderOptions {
 
 /** Opens a reader for the response of a provider. */
 export function openReader(
-  { mask, now }: Pick<CallParts, "mask" | "now">,
+  { mask, now, maxResponseBytes }: Pick<CallParts, "mask" | "now" | "maxResponseBytes">,
   { request, model }: Pick<Call, "request" | "model">,
   { channel, response, sentTo }: UpstreamSuccess,
   { parsed, events, opensImages, early }: OpenReaderOptions,
 ): JsonReader {
   const { dialect } = channel;
   const isNative = request.operation === "native";
+  const mayHaveBase64 = dialect.delivers.includes("b64_json");
   const options = {
     response,
+    maxBytes: mayHaveBase64 ? maxResponseBytes : Math.min(maxResponseBytes, MAX_OUTLINE_BYTES),
     now: Math.floor(now() / 1000),
     isNative,
     events,

@@ -177,16 +177,30 @@ describe("a scanner of JSON", () => {
     ["a word after it", "{} ok"],
     ["a NUL after it", "{}\0"],
     ["a byte outside of strings that is no JSON", '{"a":#}'],
-    ["65 levels", `{"a":${"[".repeat(64)}${"]".repeat(64)}}`],
-    ["a million values", `{"a":[${"1,".repeat(1_000_000)}1]}`],
-    ["a thousand members", `{"a":1${',"b":1'.repeat(1_000)}}`],
-    ["a thousand items", `{"data":[${"1,".repeat(1_000)}1]}`],
     ["a key of 17,000 bytes", `{"${"k".repeat(17_000)}":1}`],
   ])("calls a document with %s broken", (_what, text) => {
     expect(scanText(text).scanner.status()).toBe("broken");
     expect(scan(cutEvery(encoder.encode(text), text.length < 20_000 ? 1 : 100)).scanner.status()).toBe(
       "broken",
     );
+  });
+
+  it.each([
+    ["65 levels", `{"a":${"[".repeat(64)}${"]".repeat(64)}}`],
+    ["10,000 values in a list", `{"a":[${"1,".repeat(10_000)}1]}`],
+    ["10,000 values in objects", `{"a":[${'{"k":1},'.repeat(5_000)}1]}`],
+    ["a thousand members", `{"a":1${',"b":1'.repeat(1_000)}}`],
+    ["a thousand items", `{"data":[${"1,".repeat(1_000)}1]}`],
+    ["a mebibyte of spaces", `{"a":${" ".repeat(1024 * 1024)}1}`],
+    ["a number of a mebibyte", `{"a":${"1".repeat(1024 * 1024)}}`],
+    ["a mebibyte of keys", `{"a":{${`"${"k".repeat(9_999)}":1,`.repeat(105)}"b":1}}`],
+  ])("calls a document with more than %s excessive", (_what, text) => {
+    expect(scanText(text).scanner.status()).toBe("excessive");
+    expect(scan(cutEvery(encoder.encode(text), 100)).scanner.status()).toBe("excessive");
+  });
+
+  it("takes any length of a string that is a value", () => {
+    expect(scanText(`{"a":{"b":["${"x".repeat(5_000_000)}"]}}`).scanner.status()).toBe("complete");
   });
 
   it("takes 64 levels, as many as are read of a whole response", () => {

@@ -1,5 +1,6 @@
 import { createHeldBytes } from "../util/held-bytes.js";
 import { type JsonPart, type JsonStatus, JsonWalker } from "../util/json-walker.js";
+import { RESPONSE_BOUNDS } from "../util/response-bounds.js";
 
 const DEFAULT_HELD_BYTES = 16 * 1024;
 /** The maximum number of keys, values and items that are reported. A response of 15 images has far fewer. */
@@ -40,9 +41,9 @@ export interface JsonScanner {
  * skipped with `indexOf`: a response of 32 MB takes 5 ms and 2 MB of memory, with `JSON.parse` 45 ms and 101 MB.
  *
  * The status becomes `broken` if the document is not an object; if a bracket, comma, colon or quote is missing or
- * misplaced; at a byte that cannot begin a value; at more than 64 levels, a million values or a thousand reported ones;
- * at a key that is too large or wrongly escaped; at anything but white space after the end. The scanner does not notice
- * misspelled numbers and literals (`01`, `trve`), and in strings wrong escapes, control characters and invalid UTF-8.
+ * misplaced; at a byte that cannot begin a value; at a key that is too large or wrongly escaped; at anything but white space
+ * after the end. It becomes `excessive` beyond `RESPONSE_BOUNDS`, and at more than a thousand reported values. The scanner does not
+ * notice misspelled numbers and literals (`01`, `trve`), and in strings wrong escapes, control characters and invalid UTF-8.
  * A listener notices them when it parses the value.
  */
 export function createJsonScanner(handler: JsonScanHandler, options: JsonScanOptions): JsonScanner {
@@ -55,7 +56,7 @@ export function createJsonScanner(handler: JsonScanHandler, options: JsonScanOpt
   let openDepth = 0;
   let reported = 0;
 
-  const walker = new JsonWalker({ onBegin, onEnd });
+  const walker = new JsonWalker({ onBegin, onEnd }, RESPONSE_BOUNDS);
   const giveUp = (): void => walker.giveUp();
   const values = createValueCollector(handler, maxHeldBytes);
   const keys = createValueCollector({ onValue: readKey, onPart: giveUp, onPartsEnd: giveUp }, maxHeldBytes);
@@ -74,7 +75,7 @@ export function createJsonScanner(handler: JsonScanHandler, options: JsonScanOpt
       return handler.onItems();
     }
     reported++;
-    if (reported > MAX_REPORTED) return giveUp();
+    if (reported > MAX_REPORTED) return walker.giveUp("excessive");
     open = part === "key" ? keys : values;
     openFrom = index;
     openDepth = depth;

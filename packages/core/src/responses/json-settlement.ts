@@ -1,3 +1,5 @@
+import type { Commit } from "../billing/commit.js";
+import type { Outcome } from "../billing/records.js";
 import { GatewayError, shownCodeOf } from "../errors.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
 import { DownloadError } from "../upstream/download.js";
@@ -67,7 +69,7 @@ export async function fail(reading: Reading, flaw: unknown): Promise<GatewayErro
 /** What {@link toError} needs of a reading. */
 export type FailedReading = Pick<Reading, "parts" | "success"> & {
   readonly call: Pick<Call, "id">;
-  readonly reader: Pick<JsonReader, "byteLength">;
+  readonly reader: Pick<JsonReader, "isTooLarge">;
 };
 
 /**
@@ -76,7 +78,7 @@ export type FailedReading = Pick<Reading, "parts" | "success"> & {
  */
 export function toError({ parts, call, success, reader }: FailedReading, flaw: unknown): GatewayError {
   const error = toReadError(flaw, parts, call, success);
-  if (error.code !== "upstream_no_image" && reader.byteLength <= parts.maxResponseBytes) {
+  if (error.code !== "upstream_no_image" && !reader.isTooLarge) {
     success.fail({ kind: flaw instanceof TransportError ? flaw.reason : "broken", cause: flaw });
   }
   return error;
@@ -84,7 +86,7 @@ export function toError({ parts, call, success, reader }: FailedReading, flaw: u
 
 /** The body is compressed although the gateway did not ask for that. */
 export async function refuseCoding(
-  call: Call,
+  commit: Commit,
   success: UpstreamSuccess,
   coding: string,
 ): Promise<GatewayError> {
@@ -94,7 +96,7 @@ export async function refuseCoding(
   success.fail({ kind: "broken", cause: error });
   const { status, upstreamRequestId } = error;
   const errorCode = shownCodeOf(error);
-  await call.hold.settle(sentTo, { status, errorCode, images: 0, upstreamRequestId, isUnknown: true });
+  await commit.run(sentTo, { status, errorCode, images: 0, upstreamRequestId, isUnknown: true });
   return error;
 }
 
@@ -110,10 +112,14 @@ interface Ended {
   readonly isConclusive: boolean;
 }
 
-/** @throws GatewayError if the response succeeded, and the gateway has closed and given the call up */
-export async function settle({ call, success, reader }: Reading, ended: Ended): Promise<void> {
+/**
+ * Charges the call.
+ *
+ * @throws GatewayError if the response succeeded, and the gateway has closed and given the call up
+ */
+export function settle({ commit, success, reader }: Reading, ended: Ended): Promise<void> {
   const { status, error, images, usage, isIncomplete = false, isConclusive } = ended;
-  await call.hold.settle(success.sentTo, {
+  const outcome: Outcome = {
     status,
     errorCode: error && shownCodeOf(error),
     images,
@@ -121,8 +127,10 @@ export async function settle({ call, success, reader }: Reading, ended: Ended): 
     usage: isIncomplete ? undefined : (reader.facts.usage ?? usage),
     isConclusive,
     upstreamRequestId: readRequestId(success.response) ?? reader.facts.upstreamRequestId,
-  });
-  if (error === undefined) await checkCharged(call.hold);
+  };
+  return commit
+    .run(success.sentTo, outcome)
+    .then(({ state }) => (error === undefined ? checkCharged(state) : undefined));
 }
 
 /** The image was made and its download broke off. */

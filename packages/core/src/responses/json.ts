@@ -1,9 +1,10 @@
+import type { Commit } from "../billing/commit.js";
 import type { GatewayError } from "../errors.js";
 import type { GatewayResponse } from "../http.js";
 import { replayResponse } from "../upstream/attempt.js";
 import { type BodyKind, detectBody } from "../upstream/body-kind.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
-import { decodeText, isLabelledAsEvents, readContentCoding, tooLargeError } from "../upstream/read.js";
+import { decodeText, isLabelledAsEvents, readContentCoding } from "../upstream/read.js";
 import { type Call, type CallParts, toContext } from "./call.js";
 import { renderStream, toEnvelope, toResponseHeaders } from "./envelope.js";
 import { ImageBudget } from "./image-budget.js";
@@ -39,37 +40,47 @@ import { respondWithStream } from "./stream.js";
  *
  * @throws GatewayError if the response has no image or is not JSON
  */
-export async function respondWithJson(
+export function respondWithJson(
   parts: CallParts,
   call: Call,
+  commit: Commit,
   success: UpstreamSuccess,
 ): Promise<GatewayResponse> {
-  const { response, parsed } = success;
-  if (parsed !== undefined && parsed.text.length <= parts.maxResponseBytes) {
-    call.bytes.addAnyway(parsed.text.length);
-    const reading = createReading(parts, call, success, parsed);
-    let pieces: readonly Piece[];
-    try {
-      pieces = reading.reader.complete();
-    } catch (flaw) {
-      // A family may return something else than a result.
-      throw await fail(reading, flaw);
-    }
-    return respondWithHeld(reading, pieces);
+  const { parsed } = success;
+  if (parsed === undefined || parsed.text.length > parts.maxResponseBytes) {
+    return respondWithBody(parts, call, commit, success);
   }
+  call.bytes.addAnyway(parsed.text.length);
+  const reading = createReading(parts, call, commit, success, parsed);
+  try {
+    return respondWithHeld(reading, reading.reader.complete());
+  } catch (flaw) {
+    // A family may return something else than a result.
+    return fail(reading, flaw).then((error) => Promise.reject(error));
+  }
+}
+
+/** Responds with a body that has not been read. */
+async function respondWithBody(
+  parts: CallParts,
+  call: Call,
+  commit: Commit,
+  success: UpstreamSuccess,
+): Promise<GatewayResponse> {
+  const { response } = success;
   const body = response.body[Symbol.asyncIterator]();
   const start = await readStart(body);
   for (const { length } of start.chunks) call.bytes.addAnyway(length);
   if (!start.hasFailed && start.kind !== "json") {
     const coding = readContentCoding(response.headers);
-    if (coding !== undefined && start.kind !== "events") throw await refuseCoding(call, success, coding);
+    if (coding !== undefined && start.kind !== "events") throw await refuseCoding(commit, success, coding);
     if (start.kind === "events" || isLabelledAsEvents(response.headers)) {
       for (const { length } of start.chunks) call.bytes.remove(length);
       const replayed = replayResponse(response, start.chunks, body);
-      return respondWithStream(parts, call, { ...success, response: replayed });
+      return respondWithStream(parts, call, commit, { ...success, response: replayed });
     }
   }
-  const reading = createReading(parts, call, success);
+  const reading = createReading(parts, call, commit, success);
   const held = await readHeld(reading, start, body);
   if (held.flaw !== undefined) {
     reading.delivery.cancel(held.flaw);
@@ -132,7 +143,7 @@ async function readHeld(reading: Reading, start: BodyStart, body: AsyncIterator<
   try {
     if (start.hasFailed) throw start.error;
     for (const chunk of start.chunks) {
-      pieces.push(...push(reading, chunk));
+      pieces.push(...reader.push(chunk));
       await storeArrived(reading);
     }
     let hasEnded = start.hasEnded;
@@ -142,7 +153,7 @@ async function readHeld(reading: Reading, start: BodyStart, body: AsyncIterator<
       hasEnded = done === true;
       if (done === true) break;
       call.bytes.addAnyway(value.length);
-      pieces.push(...push(reading, value));
+      pieces.push(...reader.push(value));
       await storeArrived(reading);
     }
     pieces.push(...reader.complete());
@@ -150,14 +161,6 @@ async function readHeld(reading: Reading, start: BodyStart, body: AsyncIterator<
   } catch (flaw) {
     return { pieces, hasEnded: false, flaw };
   }
-}
-
-/** @throws GatewayError `upstream_invalid_response` if the body is not JSON, or larger than the gateway accepts */
-function push({ reader, parts, success }: Reading, chunk: Uint8Array): readonly Piece[] {
-  const pieces = reader.push(chunk);
-  if (reader.byteLength > parts.maxResponseBytes)
-    throw tooLargeError(parts.maxResponseBytes, success.response);
-  return pieces;
 }
 
 /** Waits until the store has taken what may be an image. It is then not held any more. */
@@ -182,7 +185,7 @@ async function respondWithHeld(reading: Reading, pieces: readonly Piece[]): Prom
     return respondWithLinks(reading, pieces);
   }
   // Only then it is known which images are held, and which are read from the store or lost.
-  await reading.delivery.early?.endAll();
+  if (reading.delivery.early !== undefined) await reading.delivery.early.endAll();
   const maxBytes = Math.max(parts.maxHeldImageBytes, call.keptBytes);
   if (!isNative && reading.delivery.forwardsBase64 && measurePieces(pieces) > maxBytes) {
     return sendPieces(reading, pieces);
@@ -285,7 +288,7 @@ async function relayRest(
     { [Symbol.asyncIterator]: () => body },
     {
       first: await writePieces(output, pieces),
-      pass: (chunk) => writePieces(output, push(reading, chunk)),
+      pass: (chunk) => writePieces(output, reader.push(chunk)),
       passEnd: () => passEnd(reading),
       isLast: () => reader.isSentWhole,
       checkEnd() {

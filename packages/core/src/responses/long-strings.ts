@@ -1,5 +1,6 @@
 import { createHeldBytes } from "../util/held-bytes.js";
 import { type JsonPart, JsonWalker, type JsonWalkHandler } from "../util/json-walker.js";
+import { MAX_OUTLINE_BYTES, RESPONSE_BOUNDS } from "../util/response-bounds.js";
 import type { EarlyImage } from "./early-images.js";
 import { countCutEscape } from "./shorten-json.js";
 
@@ -38,7 +39,7 @@ export class LongStrings implements JsonWalkHandler {
   readonly #mark = crypto.randomUUID().replaceAll("-", "");
   readonly #early: EarlyStrings | undefined;
   readonly #strings: LongString[] = [];
-  readonly #walker = new JsonWalker(this);
+  readonly #walker = new JsonWalker(this, RESPONSE_BOUNDS);
   /** The chunk that is being read, and what of it has been read. */
   #chunk: Uint8Array = new Uint8Array();
   #read = 0;
@@ -72,6 +73,12 @@ export class LongStrings implements JsonWalkHandler {
     this.#read = 0;
     this.#walker.push(chunk);
     this.#readTo(chunk.length);
+    if (this.#text.length > MAX_OUTLINE_BYTES) this.#walker.giveUp("excessive");
+  }
+
+  /** True if the document is beyond the bounds of a response. Nothing more must be pushed then. */
+  get isExcessive(): boolean {
+    return this.#walker.status() === "excessive";
   }
 
   /**

@@ -289,9 +289,9 @@ describe("a response that is rewritten while it arrives", () => {
     for (const size of [1, 100]) expect(rewrite(cutEvery(bytes, size)).status).toBe("broken");
   });
 
-  it("is broken by more items than any batch has, which are not all remembered", () => {
+  it("is excessive with more items than any batch has, which are not all remembered", () => {
     const { facts, status } = rewriteText(`{"data":[${"{},".repeat(5_000)}{}]}`);
-    expect(status).toBe("broken");
+    expect(status).toBe("excessive");
     expect(facts.errors.length).toBeLessThan(1_000);
   });
 

@@ -3,6 +3,7 @@ import { createJsonShortener, type JsonShortener } from "./shorten-json.js";
 
 const LF = 0x0a;
 const CR = 0x0d;
+const NO_BYTES = new Uint8Array();
 /** Lines that have more bytes are shortened. */
 const MAX_WHOLE_BYTES = 16 * 1024;
 /** A decoder that removes byte order marks would remove one from each line. */
@@ -40,7 +41,8 @@ export class LineSplitter {
   }
 
   #endLine(rest: Uint8Array): void {
-    if (this.#held === undefined && rest.length <= MAX_WHOLE_BYTES) return this.#onLine(decoder.decode(rest));
+    if (this.#held === undefined && rest.length <= MAX_WHOLE_BYTES)
+      return this.#onLine(rest.length === 0 ? "" : decoder.decode(rest));
     const line = this.#held ?? new PartialLine();
     this.#held = undefined;
     line.add(rest);
@@ -73,16 +75,21 @@ export class LineScanner {
     let cr = chunk.indexOf(CR, start);
     while (lf !== -1 || cr !== -1) {
       const end = lf === -1 || (cr !== -1 && cr < lf) ? cr : lf;
-      this.#handler.onEnd(chunk.subarray(start, end));
+      this.#handler.onEnd(start === end ? NO_BYTES : chunk.subarray(start, end));
       start = end + 1;
       // The LF of a CRLF does not end another line, even if it is in the next chunk.
       if (end === cr && start === lf) start++;
       else this.#isAfterCr = end === cr && start === chunk.length;
-      if (lf !== -1 && lf < start) lf = chunk.indexOf(LF, start);
-      if (cr !== -1 && cr < start) cr = chunk.indexOf(CR, start);
+      if (lf !== -1 && lf < start) lf = findNext(chunk, LF, start);
+      if (cr !== -1 && cr < start) cr = findNext(chunk, CR, start);
     }
     if (start < chunk.length) this.#handler.onPart(start === 0 ? chunk : chunk.subarray(start));
   }
+}
+
+/** `indexOf` costs as much as ten bytes even if the next byte is the one that is looked for, as after an empty line. */
+function findNext(chunk: Uint8Array, byte: number, from: number): number {
+  return chunk[from] === byte ? from : chunk.indexOf(byte, from);
 }
 
 /** A line whose end has not arrived. It holds copies, because the chunks are passed on to the client. */

@@ -1,6 +1,6 @@
 import { createParser, type EventSourceParser } from "eventsource-parser";
 import { type BodyKind, detectBody } from "../upstream/body-kind.js";
-import type { Awaitable } from "../util/async.js";
+import { type Awaitable, startNextTurn } from "../util/async.js";
 import { type AbandonedStream, Relay, type RelayEnding } from "./relay.js";
 import { LineSplitter } from "./sse-lines.js";
 
@@ -66,7 +66,7 @@ export function relaySse(
   source: AsyncIterable<Uint8Array>,
   options: RelayOptions = {},
 ): AsyncIterableIterator<Uint8Array> {
-  return relayBody(source, { ...options, createReader: createSseReader });
+  return relayBody(source, { ...options, createReader: (onEvent) => new EventReader(onEvent) });
 }
 
 /** Changes the bytes of a stream on their way. Every method returns what is sent. */
@@ -83,9 +83,14 @@ export interface StreamTranslation {
   beat(): readonly Uint8Array[];
 }
 
+/** A reader that counts the lines of its stream. */
+interface LineReader extends SseReader {
+  readonly lines: number;
+}
+
 /** How a body is relayed that may not contain events, or whose events are changed. */
 export interface BodyOptions extends RelayOptions {
-  readonly createReader: (onEvent: (event: SseEvent) => void) => SseReader;
+  readonly createReader: (onEvent: (event: SseEvent) => void) => LineReader;
   /** Default: the bytes are passed on unchanged. */
   readonly translation?: StreamTranslation | undefined;
 }
@@ -104,11 +109,16 @@ export function relayBody(
     }
   });
   const { isLast, onAbandoned, renderFailure, heartbeatMs, cancel } = options;
+  let linesBefore = 0;
+  const passPart = (chunk: Uint8Array): Awaitable<readonly Uint8Array[]> => {
+    reader.push(chunk);
+    const passed = translation === undefined ? [chunk] : translation.push(chunk);
+    if (reader.lines - linesBefore <= MAX_TURN_LINES) return passed;
+    linesBefore = reader.lines;
+    return startNextTurn().then(() => passed);
+  };
   return new Relay(source, {
-    pass(chunk) {
-      reader.push(chunk);
-      return translation === undefined ? [chunk] : translation.push(chunk);
-    },
+    pass: (chunk) => (chunk.length > MAX_CHUNK_BYTES ? passInParts(chunk, passPart) : passPart(chunk)),
     checkEnd: () => translation?.checkEnd(),
     passEnd: () => translation?.end() ?? [],
     isLast,
@@ -123,6 +133,21 @@ export function relayBody(
     heartbeatMs,
     cancel,
   });
+}
+
+/** After this number of lines, other work of the process comes first: they take up to 10 ms. */
+const MAX_TURN_LINES = 4_096;
+/** A larger chunk is read in parts. Chunks that Node reads from a socket have up to 64 KiB. */
+const MAX_CHUNK_BYTES = 128 * 1024;
+
+async function* passInParts(
+  chunk: Uint8Array,
+  passPart: (part: Uint8Array) => Awaitable<readonly Uint8Array[]>,
+): AsyncGenerator<Uint8Array> {
+  for (let start = 0; start < chunk.length; start += MAX_CHUNK_BYTES) {
+    yield* await passPart(chunk.subarray(start, start + MAX_CHUNK_BYTES));
+    await startNextTurn();
+  }
 }
 
 /**
@@ -141,7 +166,7 @@ export interface StreamBodyHandler {
 }
 
 /** Reads a body that is labelled as events, and detects by its first bytes whether it contains events. */
-export function createStreamBodyReader(handler: StreamBodyHandler): SseReader {
+export function createStreamBodyReader(handler: StreamBodyHandler): LineReader {
   return new StreamBodyReader(handler);
 }
 
@@ -155,20 +180,20 @@ const BYTE_ORDER_MARK = "\uFEFF";
  *
  * A class, because thousands of streams may be open: an object with its own getter takes ten times the memory.
  */
-class EventReader implements SseReader {
+class EventReader implements LineReader {
+  lines = 0;
   readonly #onEvent: (event: SseEvent) => void;
-  readonly #lines: LineSplitter;
+  readonly #splitter: LineSplitter;
   readonly #parser: EventSourceParser;
   /** The event that the parser has found. */
   #found: SseEvent | undefined;
   #lastId: string | undefined;
-  #isFirstLine = true;
   #hasFields = false;
   #eventCharacters = 0;
 
   constructor(onEvent: (event: SseEvent) => void) {
     this.#onEvent = onEvent;
-    this.#lines = new LineSplitter((line) => this.#readLine(line));
+    this.#splitter = new LineSplitter((line) => this.#readLine(line));
     this.#parser = createParser({
       onEvent: (event) => {
         this.#found = event;
@@ -181,17 +206,16 @@ class EventReader implements SseReader {
   }
 
   push(chunk: Uint8Array): void {
-    this.#lines.push(chunk);
+    this.#splitter.push(chunk);
   }
 
   get isInsideEvent(): boolean {
-    return this.#hasFields || !this.#lines.isAtLineStart;
+    return this.#hasFields || !this.#splitter.isAtLineStart;
   }
 
   #readLine(line: string): void {
     // The parser removes a byte order mark itself.
-    const text = this.#isFirstLine && line.startsWith(BYTE_ORDER_MARK) ? line.slice(1) : line;
-    this.#isFirstLine = false;
+    const text = this.lines++ === 0 && line.startsWith(BYTE_ORDER_MARK) ? line.slice(1) : line;
     if (text !== "" && !text.startsWith(":")) {
       this.#hasFields = true;
       this.#eventCharacters += text.length;
@@ -206,15 +230,14 @@ class EventReader implements SseReader {
     this.#found = undefined;
     this.#hasFields = false;
     this.#eventCharacters = 0;
-    if (event === undefined) return;
-    this.#onEvent({ ...event, id: this.#lastId });
+    if (event !== undefined) this.#onEvent({ ...event, id: this.#lastId });
   }
 }
 
-class StreamBodyReader implements SseReader {
+class StreamBodyReader implements LineReader {
   readonly #handler: StreamBodyHandler;
   #kind: BodyKind | undefined;
-  #events: SseReader | undefined;
+  #events: LineReader | undefined;
   /** Copies of the first chunks, until they tell the kind of the body. */
   #start: Uint8Array[] = [];
 
@@ -231,6 +254,10 @@ class StreamBodyReader implements SseReader {
     for (const part of this.#start.splice(0)) this.#read(part);
   }
 
+  get lines(): number {
+    return this.#events?.lines ?? 0;
+  }
+
   get isInsideEvent(): boolean {
     if (this.#kind === "json") return true;
     return this.#events?.isInsideEvent ?? this.#start.length > 0;
@@ -238,7 +265,7 @@ class StreamBodyReader implements SseReader {
 
   #read(chunk: Uint8Array): void {
     if (this.#kind === "json") return this.#handler.onJson(chunk);
-    this.#events ??= createSseReader((event) => this.#handler.onEvent(event));
+    this.#events ??= new EventReader((event) => this.#handler.onEvent(event));
     this.#events.push(chunk);
   }
 }

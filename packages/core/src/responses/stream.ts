@@ -1,3 +1,4 @@
+import type { Commit } from "../billing/commit.js";
 import { GatewayError, isGatewayError, shownCodeOf } from "../errors.js";
 import type { Dialect } from "../families/dialect.js";
 import type { AttemptFailure } from "../families/failure.js";
@@ -37,11 +38,12 @@ import {
 export async function respondWithStream(
   parts: CallParts,
   call: Call,
+  commit: Commit,
   success: UpstreamSuccess,
 ): Promise<GatewayResponse> {
   const { response, sentTo } = success;
   const { logger, mask, backgroundReads, heartbeatMs } = parts;
-  const { id, hold, report, request } = call;
+  const { id, report, observer, request } = call;
   const { ignored, replacedSize } = request;
   const { dialect } = success.channel;
   const upstreamRequestId = readRequestId(response);
@@ -51,14 +53,13 @@ export async function respondWithStream(
     response.cancel();
     const error = unreadableError(upstreamRequestId);
     const errorCode = shownCodeOf(error);
-    await hold.settle(sentTo, { status: error.status, errorCode, images: 0, upstreamRequestId });
+    await commit.run(sentTo, { status: error.status, errorCode, images: 0, upstreamRequestId });
     throw error;
   }
   let json: MislabelledJson | undefined;
   // The closures below must not refer to `call` and `request`: a stream can stay open for long, and would retain the
   // request's body.
   let hasEvents = false;
-  const { observer } = report;
   let awaitsImage = observer !== undefined;
   const delivery = createDelivery(parts, call, success.channel, !isTranslated(request, dialect));
   const translation = createTranslation(reader, {
@@ -96,7 +97,7 @@ export async function respondWithStream(
       const error = findError(end, ended, { mask, upstreamRequestId });
       if (error !== undefined) report.failed(error);
       const { images, made, usage, hasUnknownTokens, isConclusive } = ended;
-      await hold.settle(sentTo, {
+      const { state } = await commit.run(sentTo, {
         status: 200,
         errorCode: error && shownCodeOf(error),
         images,
@@ -107,9 +108,9 @@ export async function respondWithStream(
         upstreamRequestId: upstreamRequestId ?? ended.requestId,
       });
       // The client has all images. The end is held back.
-      if (error === undefined || reader.isOver === true) await checkCharged(hold);
+      if (error === undefined || reader.isOver === true) checkCharged(state);
     },
-    // Not tracked here: `cleanUp` in pipeline.ts waits until the hold has ended.
+    // Not tracked here: `run` waits until the hold has ended.
     onAbandoned: (stream) => void backgroundReads.start(stream),
     renderFailure: (error) => renderErrorEvent(toStreamError(error, upstreamRequestId), mask),
     heartbeatMs,

@@ -1,25 +1,22 @@
-import { type AdmissionParts, admitToLimits } from "../admission/admit.js";
-import type { Pauses } from "../admission/pauses.js";
+import type { LimitedMoment } from "../admission/admit.js";
 import { mergeLimits } from "../admission/rate-limits.js";
 import type { TakeSlot } from "../admission/slot.js";
-import type { Delivery } from "../billing/delivery.js";
-import { endFailed, settleUnknown } from "../billing/hold.js";
+import type { Commit } from "../billing/commit.js";
 import { restorePrice } from "../billing/pricing.js";
 import type { BilledRequest } from "../billing/records.js";
 import type { TakenTask, TaskEnd, TaskStore } from "../billing/task-store.js";
 import { GatewayError, isGatewayError } from "../errors.js";
 import { createReport, type ReportParts } from "../events.js";
-import type { GatewayRequest } from "../http.js";
+import type { GatewayRequest, GatewayResponse } from "../http.js";
+import { type NormalizeParts, normalizeFields } from "../kernel/normalize-fields.js";
+import { NormalizedCall } from "../kernel/normalized-call.js";
+import { type CallClient, endFailed, endLost, NO_RESPONSE, type RunParts, run } from "../kernel/run.js";
 import { type Logger, RequestLogger } from "../logger.js";
-import type { ModelResolver } from "../models/resolve-model.js";
 import type { SecretMask } from "../redact.js";
 import { readJson } from "../request/json.js";
-import { type BodyLimits, normalizeRequest } from "../request/read-request.js";
-import { idempotencyScopeOf } from "../request/route.js";
-import type { Call, CallParts } from "../responses/call.js";
+import type { BodyLimits } from "../request/read-request.js";
 import { toEnvelope } from "../responses/envelope.js";
-import { runCall } from "../run-call.js";
-import type { CallerLimits, Preferences } from "../types.js";
+import type { CallerLimits } from "../types.js";
 import { createTaskKeeper } from "../upstream/kept-task.js";
 import { createReferenceLoader } from "../upstream/references.js";
 import type { Repeat } from "../util/async.js";
@@ -28,14 +25,10 @@ import { readTaskInput, type TaskBody, type TaskInput } from "./task-input.js";
 import { keepResult } from "./task-result.js";
 
 /** What running a task needs of the gateway. */
-export interface RunTaskParts extends CallParts, AdmissionParts, ReportParts {
-  readonly pauses: Pauses;
+export interface RunTaskParts extends RunParts, NormalizeParts, ReportParts {
   readonly takeSlot: TakeSlot;
-  readonly resolveModel: ModelResolver;
   readonly limits: CallerLimits | undefined;
-  readonly preferences: Preferences;
   readonly bodyLimits: BodyLimits;
-  readonly delivery: Delivery;
   readonly repeat: Repeat;
   /** Masks our keys in errors of the gateway. */
   readonly maskKeys: SecretMask;
@@ -74,10 +67,19 @@ export async function beginTask(
   options: RunTaskOptions,
 ): Promise<BegunTask> {
   const logger = new RequestLogger(parts.logger, task.requestId);
-  let prepared: PreparedTask;
+  const { promise: sent, resolve: markBegun } = Promise.withResolvers<void>();
+  let client: TaskClient | undefined;
+  const ended = (async (): Promise<void> => {
+    const input = readTaskInput(task.input);
+    const call = await createCall(parts, task, { input, logger, options });
+    client = new TaskClient(parts, { task, call, input, options, onSent: markBegun });
+    await run(parts, call, client);
+  })();
   try {
-    prepared = await prepareTask(parts, task, logger);
+    await Promise.race([sent, ended]);
+    return { kind: "sent", ended };
   } catch (error) {
+    if (client?.unsent !== undefined) return client.unsent;
     const kind = findPostponement(error);
     if (kind === "crowded") return { kind };
     if (kind === "postponed") {
@@ -88,54 +90,88 @@ export async function beginTask(
     else await endUncontinued(parts, { task, logger }, { error, options });
     return { kind: "ended" };
   }
-  const unsent =
-    task.upstream === undefined ? await markSent(parts, prepared, options) : continueSent(options);
-  if (unsent !== undefined) {
-    prepared.release();
-    return unsent;
-  }
-  const ended = sendTask(parts, prepared, options).finally(() => {
-    prepared.release();
-    options.track(parts.delivery.run());
-  });
-  return { kind: "sent", ended };
 }
 
-async function markSent(
-  parts: RunTaskParts,
-  { task, logger }: PreparedTask,
-  { store, signal }: RunTaskOptions,
-): Promise<UnsentTask | undefined> {
-  if (signal.aborted) return { kind: "postponed" };
-  try {
-    return (await store.markSent(task.id)) ? undefined : { kind: "ended" };
-  } catch (err) {
-    logger.warn({ task: task.id, err }, "The task store failed; the task was not sent.");
-    return { kind: "unsure", error: toErrorJson(markError(), parts) };
+/** The task store, for which a task runs. */
+class TaskClient implements CallClient {
+  readonly hold = "of a task";
+  readonly moment: LimitedMoment;
+  /** Set if the task was not sent, and stays in the queue or has ended elsewhere. */
+  unsent: UnsentTask | undefined;
+  readonly #parts: RunTaskParts;
+  readonly #running: RunningTask;
+
+  constructor(parts: RunTaskParts, running: RunningTask) {
+    this.#parts = parts;
+    this.#running = running;
+    this.moment = running.task.upstream === undefined ? "run" : "continuation";
+  }
+
+  /** Marks the task as sent. A task that an earlier process sent is continued, and not marked or sent again. */
+  async beforeHold(): Promise<void> {
+    const { task, call, input, options, onSent } = this.#running;
+    this.unsent = options.signal.aborted ? { kind: "postponed" } : await this.#markSent();
+    if (this.unsent !== undefined) throw new TypeError("The task is not sent.");
+    const { name: model, entry } = call.model;
+    const observed = { kind: "task", task: task.id, link: input.trace } as const;
+    call.reportTo(createReport(this.#parts, { ...call.billed, model, entry }, observed));
+    onSent();
+  }
+
+  async receive(response: GatewayResponse, commit: Commit): Promise<GatewayResponse> {
+    const objects = this.#parts.results?.objects;
+    const until = this.#parts.now() + this.#running.options.keepMs;
+    const result = await keepResult(response, { objects, until });
+    return this.#end(commit, { status: "completed", result });
+  }
+
+  async fail(error: unknown, commit: Commit): Promise<GatewayResponse> {
+    await endFailed(commit);
+    return this.#end(commit, {
+      status: "failed",
+      error: toErrorJson(this.#running.call.report.refused(error), this.#parts),
+    });
+  }
+
+  async #markSent(): Promise<UnsentTask | undefined> {
+    const { task, call, options } = this.#running;
+    if (task.upstream !== undefined) return undefined;
+    try {
+      return (await options.store.markSent(task.id)) ? undefined : { kind: "ended" };
+    } catch (err) {
+      call.logger.warn({ task: task.id, err }, "The task store failed; the task was not sent.");
+      return { kind: "unsure", error: toErrorJson(markError(), this.#parts) };
+    }
+  }
+
+  /** If the gateway has closed and given the call up, a sweep ends the task. */
+  async #end(commit: Commit, end: Omit<TaskEnd, "id" | "record">): Promise<GatewayResponse> {
+    const { task, call, options } = this.#running;
+    const { state } = await commit.ended;
+    if (state !== "unresolved") {
+      const { logger } = call;
+      const { record } = commit;
+      await endTask(this.#parts, { task, logger }, { end: { id: task.id, ...end, record }, options });
+    }
+    return NO_RESPONSE;
   }
 }
 
-/** A task that an earlier process sent is continued, and not marked or sent again. */
-const continueSent = ({ signal }: RunTaskOptions): UnsentTask | undefined =>
-  signal.aborted ? { kind: "postponed" } : undefined;
+/** A task whose request is valid. */
+interface RunningTask {
+  readonly task: TakenTask;
+  readonly call: NormalizedCall;
+  readonly input: TaskInput;
+  readonly options: RunTaskOptions;
+  /** Called when the task is about to be sent. */
+  readonly onSent: () => void;
+}
 
 function markError(): GatewayError {
   return new GatewayError(
     "gateway_unavailable",
     "This server could not store that the task was about to be sent: submit it again. Nothing was sent or charged.",
   );
-}
-
-/** A task whose request is valid and whose caller may run it now. */
-interface PreparedTask {
-  readonly task: TakenTask;
-  readonly call: Omit<Call, "hold" | "keepAlive" | "report">;
-  readonly billed: BilledRequest;
-  /** What links its run to its submission, for telemetry. */
-  readonly trace: string | undefined;
-  readonly logger: Logger;
-  /** Releases the slot and the admission. */
-  readonly release: () => void;
 }
 
 function toBilled(
@@ -157,60 +193,48 @@ function toBilled(
   };
 }
 
+interface TaskToRead {
+  readonly input: TaskInput;
+  readonly logger: Logger;
+  readonly options: RunTaskOptions;
+}
+
 /** @throws GatewayError, or what a function of the operator threw */
-async function prepareTask(parts: RunTaskParts, task: TakenTask, logger: Logger): Promise<PreparedTask> {
-  const input = readTaskInput(task.input);
+async function createCall(
+  parts: RunTaskParts,
+  task: TakenTask,
+  { input, logger, options }: TaskToRead,
+): Promise<NormalizedCall> {
   const { endpoint, caller, isForm } = input;
+  const { results, bodyLimits, transport, repeat } = parts;
   const callerLimits = mergeLimits(caller.limits, parts.limits);
   const read = toRequest(input.body);
   const slot = parts.takeSlot(read, { id: caller.id, concurrent: callerLimits.concurrent });
   try {
-    const { results, bodyLimits, preferences } = parts;
     const body = await openBody(input.body, results?.objects);
     const { minBytesPerSecond, slowAfterSeconds } = bodyLimits;
-    const pace = { minBytesPerSecond, seconds: slowAfterSeconds, repeat: parts.repeat };
+    const pace = { minBytesPerSecond, seconds: slowAfterSeconds, repeat };
     const fields = await readJson({ ...read, body }, Infinity, { bytes: slot.bytes, pace });
-    const model = parts.resolveModel(fields["model"], caller, endpoint.operation);
-    const request = normalizeRequest(fields, {
-      endpoint,
-      isForm,
-      model,
+    const linksOnly = results?.objects === undefined;
+    const { model, request } = normalizeFields(parts, { endpoint, caller, fields, isForm, linksOnly });
+    const { store, track } = options;
+    return new NormalizedCall({
+      billed: toBilled(task, input),
       caller,
-      preferences,
-      storesResults: results !== undefined,
-      linksOnly: results?.objects === undefined,
-    });
-    const billed = toBilled(task, input);
-    const limited = { request, caller, callerLimits, model, billed, fields, headers: read.headers };
-    const idempotencyScope = idempotencyScopeOf(endpoint);
-    const moment = task.upstream === undefined ? "run" : "continuation";
-    const admission = await admitToLimits(parts, { ...limited, idempotencyScope }, moment);
-    if (admission.kind === "replay") throw new TypeError("A task has no idempotency key of its own.");
-    return {
-      task,
-      billed,
-      trace: input.trace,
+      callerLimits,
+      model,
+      request,
       logger,
-      call: {
-        id: task.requestId,
-        request,
-        model,
-        logger,
-        keptBytes: 0,
-        bytes: slot.bytes,
-        loadReferences: createReferenceLoader({
-          transport: parts.transport,
-          slot,
-          maxBytes: bodyLimits.file,
-        }),
-        caller: caller.id,
-        linkBase: input.linkBase,
-      },
-      release() {
-        slot.release();
-        void admission.finish({ kind: "forget" });
-      },
-    };
+      keepAlive: track,
+      linkBase: input.linkBase,
+      slot,
+      loadReferences: createReferenceLoader({ transport, slot, maxBytes: bodyLimits.file }),
+      taskKeeper:
+        store.keepUpstream &&
+        createTaskKeeper(async (tasks) => store.keepUpstream?.(task.id, tasks), task.upstream),
+      // Of a task that is continued, the images that came before are already shown.
+      onImage: task.images.length === 0 ? createImageWriter({ task, logger }, options) : undefined,
+    });
   } catch (error) {
     slot.release();
     throw error;
@@ -240,54 +264,14 @@ function findPostponement(error: unknown): "crowded" | "postponed" | undefined {
 /** Errors of a moment. `request_timeout`: the store of results was too slow. */
 const POSTPONING: ReadonlySet<string> = new Set(["gateway_unavailable", "overloaded", "request_timeout"]);
 
-/** Sends a task and ends it. Does not reject. */
-async function sendTask(parts: RunTaskParts, prepared: PreparedTask, options: RunTaskOptions): Promise<void> {
-  const { task, billed, trace } = prepared;
-  const { name: model, entry } = prepared.call.model;
-  const report = createReport(
-    parts,
-    { ...billed, model, entry },
-    { kind: "task", task: task.id, link: trace },
-  );
-  const hold = parts.holds.adopt({ ...billed, observer: report.observer });
-  // Of a task that is continued, the images that came before are already shown.
-  const onImage = task.images.length === 0 ? createImageWriter(prepared, options) : undefined;
-  const { store } = options;
-  const taskKeeper =
-    store.keepUpstream &&
-    createTaskKeeper(async (tasks) => store.keepUpstream?.(task.id, tasks), task.upstream);
-  const call: Call = { ...prepared.call, report, hold, onImage, taskKeeper, keepAlive: options.track };
-  const end = await readEnd(parts, call, options).catch(async (error: unknown) => {
-    await endFailed(hold);
-    return { status: "failed", error: toErrorJson(report.refused(error), parts) } as const;
-  });
-  // If the gateway has closed and given the call up, a sweep ends the task.
-  if ((await hold.ended).state === "unresolved") return;
-  await endTask(parts, prepared, { end: { id: task.id, ...end, record: hold.record }, options });
-}
-
-/** @throws GatewayError if there is no result */
-async function readEnd(
-  parts: RunTaskParts,
-  call: Call,
-  { keepMs }: RunTaskOptions,
-): Promise<Pick<TaskEnd, "status" | "result">> {
-  const response = await runCall(parts, call, NEVER_LEAVES);
-  const objects = parts.results?.objects;
-  return {
-    status: "completed",
-    result: await keepResult(response, { objects, until: parts.now() + keepMs }),
-  };
-}
-
 /** In UTF-16 units. A longer image is only in the result. */
 const MAX_IMAGE_LENGTH = 8 * 1024;
 
 /** Writes the images that arrive into the task, one write at a time, so that clients see them before the result. */
 function createImageWriter(
-  { task, logger }: PreparedTask,
+  { task, logger }: TaskToEnd,
   { store, track }: RunTaskOptions,
-): NonNullable<Call["onImage"]> {
+): NonNullable<NormalizedCall["onImage"]> {
   let written = Promise.resolve();
   return (image) => {
     const json = JSON.stringify(image);
@@ -301,13 +285,15 @@ function createImageWriter(
   };
 }
 
-/** The client of a task is the task store: it does not disconnect. */
-const NEVER_LEAVES = { signal: { aborted: false } };
+interface TaskToEnd {
+  readonly task: TakenTask;
+  readonly logger: Logger;
+}
 
 /** Ends a task that cannot be sent, and reports why. Its hold is released. */
 async function endUnsent(
   parts: RunTaskParts,
-  unsent: Pick<PreparedTask, "task" | "logger">,
+  unsent: TaskToEnd,
   { error, options }: { readonly error: unknown; readonly options: RunTaskOptions },
 ): Promise<void> {
   const { id, requestId, createdAt, operation, caller, model } = unsent.task;
@@ -325,28 +311,27 @@ async function endUnsent(
 /** Ends a task that an earlier process sent and that cannot be continued, such as one whose model is gone. */
 async function endUncontinued(
   parts: RunTaskParts,
-  sent: Pick<PreparedTask, "task" | "logger">,
+  sent: TaskToEnd,
   { error, options }: { readonly error: unknown; readonly options: RunTaskOptions },
 ): Promise<void> {
   const { task } = sent;
   const billed = toBilled(task, readTaskInput(task.input));
   const report = createReport(parts, billed, { kind: "task", task: task.id });
   const refused = report.refused(error);
-  const hold = parts.holds.adopt({ ...billed, observer: report.observer });
-  await settleUnknown(hold, { status: refused.status, errorCode: "outcome_unknown" });
-  const end = {
-    id: task.id,
-    status: "failed",
-    error: toErrorJson(refused, parts),
-    record: hold.record,
-  } as const;
+  const { observer } = report;
+  const { record } = await endLost(
+    parts,
+    { ...billed, observer },
+    { hold: "of a task", status: refused.status },
+  );
+  const end = { id: task.id, status: "failed", error: toErrorJson(refused, parts), record } as const;
   await endTask(parts, sent, { end, options });
 }
 
 /** Writes the end of a task and of its hold, and deletes its request. */
 async function endTask(
   { holds, results }: RunTaskParts,
-  { task, logger }: Pick<PreparedTask, "task" | "logger">,
+  { task, logger }: TaskToEnd,
   { end, options }: { readonly end: TaskEnd; readonly options: RunTaskOptions },
 ): Promise<void> {
   // The result and the error are not logged: they can be long, and have what clients wrote.

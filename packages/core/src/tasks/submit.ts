@@ -1,21 +1,19 @@
-import { type AdmissionParts, type Admitted, admitToLimits, toRefusalError } from "../admission/admit.js";
+import { type AdmissionParts, type Admitted, admit, toRefusalError } from "../admission/admit.js";
 import { renderReplay, toStoredResponse } from "../admission/idempotency.js";
 import type { StoredResponse } from "../admission/store.js";
-import { budgetError, toHoldRecord } from "../billing/hold.js";
+import { budgetError, type Holds, toHoldRecord } from "../billing/hold.js";
 import type { PriceList } from "../billing/pricing.js";
-import type { BilledRequest } from "../billing/records.js";
-import type { NewTask, Task, TaskStore, TaskSubmission } from "../billing/task-store.js";
+import type { NewTask, Task, TaskRoom, TaskStore, TaskSubmission } from "../billing/task-store.js";
 import { GatewayError, invalidRequest } from "../errors.js";
-import type { BeforeSend, RequestReport } from "../events.js";
+import type { BeforeSend } from "../events.js";
 import type { GatewayRequest, GatewayResponse, HeaderReader } from "../http.js";
 import { withDataUrlStrings } from "../images/data-url.js";
-import type { Logger } from "../logger.js";
-import type { ResolvedModel } from "../models/resolve-model.js";
+import type { NormalizedCall } from "../kernel/normalized-call.js";
 import type { IdempotencyOptions } from "../options/options.js";
 import { readPrefer } from "../request/prefer.js";
 import { type Endpoint, idempotencyScopeOf } from "../request/route.js";
 import type { Results } from "../results/results.js";
-import type { Caller, CallerLimits, ImageRequest } from "../types.js";
+import type { ImageRequest } from "../types.js";
 import type { JsonObject } from "../util/json.js";
 import { readWebhookNames, type WebhookEndpoints } from "../webhooks/endpoints.js";
 import { FIRST_READ_SECONDS, renderAccepted } from "./render-task.js";
@@ -25,6 +23,7 @@ import { createTaskId } from "./task-object.js";
 
 /** What a submission needs of the gateway. */
 export interface SubmitParts extends AdmissionParts {
+  readonly holds: Pick<Holds, "write">;
   readonly results: Results | undefined;
   readonly beforeSend: BeforeSend | undefined;
   readonly idempotency: IdempotencyOptions;
@@ -44,6 +43,8 @@ export interface Tasks {
   readonly ttlMs: number;
   /** How long a task is kept after its end, in milliseconds. */
   readonly keepMs: number;
+  /** The room for the tasks of all callers that have not ended. */
+  readonly room: TaskRoom;
   /** The path before `/v1/…` in links to tasks. */
   readonly findBasePath: (request: GatewayRequest, endpoint: Endpoint) => string;
 }
@@ -58,19 +59,11 @@ export function wantsTask(endpoint: Endpoint, headers: HeaderReader): endpoint i
 
 /** A valid request that asks for a task. */
 export interface Submission {
+  readonly call: NormalizedCall;
   readonly endpoint: TaskEndpoint;
-  readonly caller: Caller;
-  readonly callerLimits: CallerLimits;
   /** The fields of the body, and whether they came in a form. */
   readonly fields: JsonObject;
   readonly isForm: boolean;
-  readonly model: ResolvedModel;
-  readonly request: ImageRequest;
-  readonly billed: BilledRequest;
-  readonly linkBase: string;
-  readonly logger: Logger;
-  readonly report: Pick<RequestReport, "observer">;
-  readonly keepAlive: (work: Promise<unknown>) => void;
 }
 
 /**
@@ -85,17 +78,17 @@ export async function submitTask(
   submission: Submission,
 ): Promise<GatewayResponse> {
   const { tasks } = parts;
-  const { endpoint, caller, request, billed } = submission;
+  const { call, endpoint, fields } = submission;
+  const { caller, request, billed } = call;
   checkTaskRequest(request);
   const webhooks = await readWebhookNames(host.headers, caller.id, parts.webhookEndpoints);
-  const idempotencyScope = idempotencyScopeOf(endpoint);
-  const limited = { ...submission, headers: host.headers, idempotencyScope };
-  const admission = await admitToLimits(parts, limited, "submission");
+  const repeatable = { headers: host.headers, scope: idempotencyScopeOf(endpoint), fields };
+  const admission = await admit(parts, call, "submission", repeatable);
   if (admission.kind === "replay") return renderRepeat(admission.response, billed.id);
   try {
     await parts.beforeSend?.(withDataUrlStrings(request), caller);
     const task = await storeTask(parts, submission, { webhooks, repeat: admission.idempotency });
-    submission.report.observer?.submitted(task.id);
+    call.observer?.submitted(task.id);
     const response = renderAccepted(task, {
       id: billed.id,
       location: `${tasks.findBasePath(host, endpoint)}/v1/images/tasks/${task.id}`,
@@ -160,7 +153,8 @@ async function storeTask(
   more: Pick<NewTask, "webhooks" | "repeat">,
 ): Promise<Task> {
   const { tasks, results, holds, now } = parts;
-  const { caller, fields, billed, logger, keepAlive } = submission;
+  const { fields } = submission;
+  const { caller, billed, logger, keepAlive } = submission.call;
   const id = createTaskId();
   const body = await keepBody(fields, { objects: results?.objects, neededUntil: now() + tasks.ttlMs });
   const removeBody = async (): Promise<void> => {
@@ -189,19 +183,20 @@ async function storeTask(
     return submitted.task;
   }
   keepAlive(removeBody());
-  throw toSubmissionError(submitted.kind);
+  throw toSubmissionError(submitted);
 }
 
 function toNewTask(
   { tasks, prices }: Pick<SubmitParts, "tasks" | "prices">,
-  { endpoint, caller, isForm, billed, linkBase, report }: Submission,
+  { call, endpoint, isForm }: Submission,
   { id, body, webhooks, repeat }: Pick<NewTask, "id" | "webhooks" | "repeat"> & { readonly body: TaskBody },
 ): Parameters<TaskStore["submit"]> {
-  const { ttlMs, keepMs } = tasks;
+  const { ttlMs, keepMs, room } = tasks;
+  const { caller, billed, linkBase, observer } = call;
   const { receivedAt, group, bounds, endUser, tags } = billed;
   const attribution = { endUser, tags };
   const price = prices?.findTerms(billed.model, group);
-  const trace = report.observer?.link;
+  const trace = observer?.link;
   const known = { receivedAt, caller, group, price, bounds, attribution };
   const input = { endpoint, ...known, linkBase, isForm, body, trace };
   const task: NewTask = {
@@ -215,6 +210,7 @@ function toNewTask(
     webhooks,
     ttlMs,
     keepMs,
+    room,
   };
   return [task, toHoldRecord({ ...billed, task: id }, ttlMs, receivedAt)];
 }
@@ -239,16 +235,22 @@ function unsureError(isRepeatable: boolean, cause: unknown): GatewayError {
   });
 }
 
-function toSubmissionError(kind: "conflict" | "refused" | "full"): GatewayError {
-  switch (kind) {
-    case "conflict":
-      return toRefusalError({ kind }, { windows: [], concurrency: [] });
-    case "refused":
-      return budgetError();
-    case "full":
-      return new GatewayError("task_queue_full", "This server has no room for more tasks: try again later.", {
-        retryAfterSeconds: 30,
-        limit: "tasks",
-      });
-  }
+function toSubmissionError(
+  refused: Exclude<TaskSubmission, { readonly kind: "submitted" | "repeated" }>,
+): GatewayError {
+  if (refused.kind === "conflict")
+    return toRefusalError({ kind: "conflict" }, { windows: [], concurrency: [] });
+  if (refused.kind === "refused") return budgetError();
+  const options = { retryAfterSeconds: 30, limit: "tasks" };
+  return refused.isShareUsed
+    ? new GatewayError("rate_limit_exceeded", SHARE_USED, options)
+    : new GatewayError(
+        "task_queue_full",
+        "This server has no room for more tasks: try again later.",
+        options,
+      );
 }
+
+const SHARE_USED =
+  "Your tasks that have not ended take as much room as you may have here: wait until some of them have ended, or send " +
+  "shorter requests.";

@@ -267,6 +267,15 @@ describe("clients that wait", () => {
     expect([tasks.watches(), vi.getTimerCount()]).toEqual([0, 0]);
   });
 
+  it("do not count any more when they have left, however many have waited before", () => {
+    const { watch } = startWatch(task(1));
+    for (let client = 0; client < 20_002; client++)
+      watch.follow(task(1, { caller: `caller ${client}` })).end();
+    const followed = watch.follow(task(1));
+    expect(followed.isOver).toBe(false);
+    followed.end();
+  });
+
   it("get the ends of a thousand tasks at once with few reads at the same time", async () => {
     const all = Array.from({ length: 1_000 }, (_, index) => task(index, { caller: `caller ${index % 10}` }));
     const { watch, tasks } = startWatch(...all);

@@ -3,6 +3,7 @@ import { GatewayError } from "../errors.js";
 import type { GatewayRequest } from "../http.js";
 import type { Logger } from "../logger.js";
 import { type Repeat, settlesWithin } from "../util/async.js";
+import { CallerCounts } from "../util/fair-share.js";
 import { createTaskReader, type WatchedTask } from "./task-reader.js";
 
 /** Tells clients that wait when their tasks change. One watch serves all clients of a gateway. */
@@ -183,13 +184,11 @@ export function toEndedTask(task: Task): FollowedTask {
 
 /** Counts the clients of each caller. */
 function createClientCount() {
-  const counts = new Map<string, number>();
-  let total = 0;
+  const counts = new CallerCounts();
   return {
     /** @throws GatewayError if there are too many */
     add(caller: string): void {
-      const count = counts.get(caller) ?? 0;
-      if (count >= MAX_CLIENTS_OF_CALLER) {
+      if (counts.of(caller) >= MAX_CLIENTS_OF_CALLER) {
         throw new GatewayError(
           "rate_limit_exceeded",
           `At most ${MAX_CLIENTS_OF_CALLER} requests of a caller can wait for tasks at the same time: end some of them, ` +
@@ -197,18 +196,12 @@ function createClientCount() {
           { retryAfterSeconds: 5, limit: "task-clients" },
         );
       }
-      if (total >= MAX_CLIENTS) {
+      if (counts.total >= MAX_CLIENTS) {
         const message = "Too many clients wait for tasks: read the task without waiting, or try again soon.";
         throw new GatewayError("overloaded", message, { retryAfterSeconds: 5, limit: "task-clients" });
       }
-      counts.set(caller, count + 1);
-      total++;
+      counts.add(caller, 1);
     },
-    delete(caller: string): void {
-      const count = (counts.get(caller) ?? 0) - 1;
-      if (count > 0) counts.set(caller, count);
-      else counts.delete(caller);
-      total--;
-    },
+    delete: (caller: string): void => counts.add(caller, -1),
   };
 }

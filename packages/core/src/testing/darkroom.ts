@@ -2,6 +2,7 @@ import type { Family } from "../families/family.js";
 import { countUpstreamCalls } from "../families/fan-out.js";
 import { readText } from "../families/shared.js";
 import type { ProviderTask, TaskProtocol } from "../families/task.js";
+import type { Usage } from "../types.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
 
 /**
@@ -10,7 +11,7 @@ import { isJsonObject, type JsonObject } from "../util/json.js";
  *
  * - `POST /develop` with `{"prompt"}`: `{"id","cost","link"}`, or `{"refused":{"kind","why"}}`
  * - `GET /tasks/{id}`, or the `link`: `{"state","wait","pictures":[link],"why","kind","cost"}`
- * - `GET /tasks/{id}/result`: `{"pictures":[link]}`
+ * - `GET /tasks/{id}/result`: `{"pictures":[link],"cost"}`
  */
 export const darkroom: Family = {
   name: "darkroom",
@@ -37,9 +38,9 @@ export const darkroom: Family = {
     };
   },
   toUpstream: ({ upstreamFields }) => ({ path: "/develop", body: { json: upstreamFields } }),
-  fromUpstream({ pictures }) {
+  fromUpstream({ pictures, cost }) {
     const images = (Array.isArray(pictures) ? pictures : []).map((url) => ({ url: String(url) }));
-    return { images, errors: [], fields: {} };
+    return { images, errors: [], fields: {}, ...toUsage(cost) };
   },
   toFailure({ status, body }) {
     const kinds = { 401: "credential", 422: "content", 429: "rate", 503: "overload" } as const;
@@ -65,8 +66,9 @@ function createProtocol(): TaskProtocol {
   return {
     readSubmission({ id, cost, link, refused }) {
       if (isJsonObject(refused)) return { failure: toFailure(refused) };
-      const usage = readText(cost) === undefined ? {} : { usage: { cost_usd: String(cost) } };
-      return { task: { id: readText(id) ?? "", ...(link !== undefined && { data: { link } }), ...usage } };
+      return {
+        task: { id: readText(id) ?? "", ...(link !== undefined && { data: { link } }), ...toUsage(cost) },
+      };
     },
     poll: ({ id, data }: ProviderTask) => ({
       method: "GET",
@@ -77,10 +79,13 @@ function createProtocol(): TaskProtocol {
       if (state !== "failed") {
         return { state: "pending", ...(typeof wait === "number" && { retryAfterSeconds: wait }) };
       }
-      const cost = readText(rest["cost"]);
-      return { state, failure: toFailure(rest), ...(cost !== undefined && { usage: { cost_usd: cost } }) };
+      return { state, failure: toFailure(rest), ...toUsage(rest["cost"]) };
     },
   };
+}
+
+function toUsage(cost: unknown): { usage?: Usage } {
+  return typeof cost === "string" ? { usage: { cost_usd: cost } } : {};
 }
 
 function toFailure({ kind, why }: JsonObject): { kind: "content" | "server" | "rate"; code: string } {

@@ -27,10 +27,15 @@ export function openDarkroom(
 }
 
 /** The gateway of {@link openDarkroom} whose provider accepts tasks, `t1`, `t2` and so on, and ends none. */
-export function openWaitingDarkroom(ledger: GatewayOptions["ledger"]): TestGateway {
+export function openWaitingDarkroom(
+  ledger: GatewayOptions["ledger"],
+  options?: Partial<GatewayOptions>,
+): TestGateway {
   let submitted = 0;
-  return openDarkroom(ledger, ({ url }) =>
-    Response.json(isSubmission(url) ? { id: `t${++submitted}` } : { state: "pending" }),
+  return openDarkroom(
+    ledger,
+    ({ url }) => Response.json(isSubmission(url) ? { id: `t${++submitted}` } : { state: "pending" }),
+    options,
   );
 }
 

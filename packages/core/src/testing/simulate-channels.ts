@@ -1,5 +1,7 @@
 import { createMemoryAdmissionStore } from "../admission/memory-store.js";
 import { createPauses } from "../admission/pauses.js";
+import { Commit } from "../billing/commit.js";
+import type { Hold } from "../billing/hold.js";
 import { createAttemptHistory } from "../channels/attempt-history.js";
 import {
   type Channel,
@@ -18,6 +20,7 @@ import type { Cooldown } from "../types.js";
 import { dispatch, type UpstreamRefusal, type UpstreamSuccess } from "../upstream/dispatch.js";
 import { toUploads } from "../upstream/references.js";
 import { type Transport, TransportError, type TransportResponse } from "../upstream/transport.js";
+import { createRandom, SEED } from "./random.js";
 import { createVirtualTime, type VirtualTime } from "./virtual-time.js";
 
 /** How a provider responds to a call: a kind of failure, an image, or a 429 with `retry-after`. */
@@ -50,6 +53,16 @@ export interface SimulatedCall {
   /** … and was not due for a probe yet. */
   readonly wasEarly: boolean;
 }
+
+/** The hold of a request that is not charged. */
+const FREE: Hold = {
+  settle: () => FREE.ended,
+  release: () => FREE.ended,
+  abandon() {},
+  ended: Promise.resolve({ state: "released", isNothingMade: true }),
+  isAbandoned: false,
+  record: undefined,
+};
 
 /** The result of one request. */
 interface SimulatedRequest {
@@ -98,7 +111,7 @@ export function simulateChannels(options: SimulationOptions): Simulation {
   const time = createVirtualTime();
   const start = time.now();
   const elapsed = (): number => time.now() - start;
-  const { behave, random = Math.random, latencyMs = 0 } = options;
+  const { behave, random = createRandom(SEED), latencyMs = 0 } = options;
   const channels = options.channels.map((channel, index) =>
     createChannel(
       {
@@ -154,6 +167,7 @@ export function simulateChannels(options: SimulationOptions): Simulation {
         client: CONNECTED,
         loadReferences: toUploads,
       },
+      new Commit(FREE),
       {
         transport: transportOf(request),
         random,

@@ -116,6 +116,8 @@ export function createTestGateway(
       callers: [{ id: "me", key: CALLER_KEY }],
       onUsage: (record) => void (record.state === "settled" ? records.push(record) : unresolved.push(record)),
       logger: {
+        // Refused requests, and what `logCalls` writes.
+        info: () => undefined,
         warn: (fields, message) => void logs.push({ level: "warn", fields, message }),
         error: (fields, message) => void logs.push({ level: "error", fields, message }),
       },

@@ -2,15 +2,15 @@ import type { Channel, Route } from "../channels/channel.js";
 import { invalidRequest, isGatewayError } from "../errors.js";
 import type { Dialect } from "../families/dialect.js";
 import type { AttemptFailure, UpstreamFailure } from "../families/failure.js";
+import { readDetail } from "../families/shared.js";
 import type { GatewayRequest, HeaderReader } from "../http.js";
 import type { Logger } from "../logger.js";
-import type { SafeAttemptObserver } from "../observation.js";
 import type { SecretMask } from "../redact.js";
 import type { ImageRequest, ImageResult, Usage } from "../types.js";
 import type { Awaitable } from "../util/async.js";
 import { detectBody } from "./body-kind.js";
 import { findErrorMessage } from "./failure.js";
-import type { KeptTask } from "./kept-task.js";
+import type { AttemptContext, KeptTask } from "./kept-task.js";
 import {
   isLabelledAsEvents,
   type JsonResponse,
@@ -30,9 +30,6 @@ import { writeCall } from "./write-call.js";
 /** What an attempt needs of the gateway. */
 export interface AttemptParts {
   readonly transport: Transport;
-  readonly logger: Logger;
-  /** Observes the attempt. `undefined` without telemetry. */
-  readonly observer?: SafeAttemptObserver | undefined;
 }
 
 /** A short JSON response, and what its family read in it. */
@@ -123,29 +120,46 @@ export class AttemptPreparation {
 }
 
 /** Sends a prepared call once, and classifies what comes back. Does not reject. */
-export async function sendAttempt(attempt: PreparedAttempt, parts: AttemptParts): Promise<AttemptOutcome> {
-  const sent = await sendOnce(attempt, parts);
-  if (sent.failure !== undefined) return sent;
-  return inspectSuccess(sent.response, attempt.route.channel.dialect, attempt.request);
+export function sendAttempt(
+  attempt: PreparedAttempt,
+  parts: AttemptParts,
+  context: AttemptContext,
+): Promise<AttemptOutcome> {
+  const { route, request } = attempt;
+  return sendOnce(attempt, parts, context).then((sent) => {
+    const isOver =
+      sent.failure !== undefined || (request.stream && isLabelledAsEvents(sent.response.headers));
+    return isOver ? sent : inspectSuccess(sent.response, route.channel.dialect, request);
+  });
 }
 
 /** Sends a prepared call once. A response with a 2xx status is not read. Does not reject. */
-export async function sendOnce(
+export function sendOnce(
   { route: { channel }, call }: PreparedAttempt,
-  { transport, logger }: AttemptParts,
+  { transport }: AttemptParts,
+  { logger }: AttemptContext,
 ): Promise<AttemptOutcome> {
-  const { dialect } = channel;
-  if ("kind" in call) return { failure: call };
-  let response: TransportResponse;
+  if ("kind" in call) return Promise.resolve({ failure: call });
+  return transport.send(call).then(
+    (received) => {
+      const response = nameRequestId(received, channel.dialect);
+      if (response.status >= 200 && response.status < 300) return { response, failure: undefined };
+      return readRefusal(response, channel, logger);
+    },
+    (cause: unknown) => ({
+      // An operator's own transport may reject with anything. Then the request may have been sent.
+      failure: { kind: cause instanceof TransportError ? cause.reason : "broken", cause },
+    }),
+  );
+}
+
+async function readRefusal(
+  response: TransportResponse,
+  channel: Channel,
+  logger: Logger,
+): Promise<AttemptOutcome> {
   try {
-    response = nameRequestId(await transport.send(call), dialect);
-  } catch (cause) {
-    // An operator's own transport may throw anything. Then the request may have been sent.
-    return { failure: { kind: cause instanceof TransportError ? cause.reason : "broken", cause } };
-  }
-  if (response.status >= 200 && response.status < 300) return { response, failure: undefined };
-  try {
-    return { failure: await readFailure(response, dialect) };
+    return { failure: await readFailure(response, channel.dialect) };
   } catch (cause) {
     return { failure: familyFailed(channel, cause, logger) };
   }
@@ -174,9 +188,12 @@ export async function readFailure(response: TransportResponse, dialect: Dialect)
   const { text, value } = await readErrorBody(response);
   const { status, headers } = response;
   const failure = dialect.toFailure({ status, headers, body: value });
+  const detail = readDetail(value ?? {});
   return {
     ...failure,
-    message: failure.message ?? findErrorMessage(text),
+    code: failure.code ?? detail.code,
+    message: failure.message ?? detail.message ?? findErrorMessage(text),
+    param: failure.param ?? detail.param,
     body: value && text,
     status,
     requestId: readRequestId(response) ?? failure.requestId,
@@ -208,9 +225,6 @@ async function inspectSuccess(
   dialect: Dialect,
   request: ImageRequest,
 ): Promise<AttemptOutcome> {
-  if (request.stream && isLabelledAsEvents(response.headers)) {
-    return { response, failure: undefined };
-  }
   const rest = response.body[Symbol.asyncIterator]();
   const chunks: Uint8Array[] = [];
   let length = 0;

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { Dependencies } from "../assemble.js";
 import { type Behaviour, type SimulatedCall, simulateChannels } from "../testing/simulate-channels.js";
+import { ARK_RESPONSE, createTestGateway } from "../testing/test-gateway.js";
 
 const DEAD_KEYS = 14;
 const GAP_MS = 30_000;
@@ -90,6 +92,94 @@ describe("a probe that fails", () => {
     expect(simulation.calls.filter(isProbe)).toHaveLength(11);
     expect(requests.filter(({ outcome }) => !outcome.ok)).toEqual([]);
     expect(simulation.refusedRetries()).toBe(0);
+  });
+});
+
+/** Channels `a`, `b` and `c`, tried in this order. Each responds with the status that `behave` has for it. */
+function openSite(behave: Record<string, () => Response>, dependencies: Partial<Dependencies> = {}) {
+  const clock = { now: 1_800_000_000_000 };
+  const site = createTestGateway(
+    ({ url }) => behave[new URL(url).hostname]?.() ?? Response.json(ARK_RESPONSE),
+    {
+      models: { doodle: { family: "seedream" } },
+      channels: ["a", "b", "c"].map((id, index) => ({
+        id,
+        family: "seedream",
+        apiKey: `key-of-${id}`,
+        baseUrl: `https://${id}`,
+        priority: -index,
+      })),
+    },
+    { now: () => clock.now, ...dependencies },
+  );
+  const send = async () => {
+    const before = site.calls.length;
+    const { status } = await site.post({ model: "doodle", prompt: "x" });
+    return [status, ...site.calls.slice(before).map(({ url }) => new URL(url).hostname)];
+  };
+  /** Seconds until the channel is tried again. */
+  const secondsLeft = (index: number): number => {
+    const { nextTryAt } = site.gateway.status().channels[index] ?? {};
+    return nextTryAt === undefined ? 0 : (Date.parse(nextTryAt) - clock.now) / 1000;
+  };
+  return { send, secondsLeft, pass: (seconds: number) => void (clock.now += seconds * 1000) };
+}
+
+const overload = (): Response => new Response("", { status: 503 });
+const refuse = (): Response => new Response("", { status: 401 });
+
+describe("the retry budget", () => {
+  it("counts every retry after a failure that may pass, but not the retry after a probe", async () => {
+    const behave: Record<string, () => Response> = { a: overload };
+    const { send, pass } = openSite(behave, { retryBudget: { windowMs: Infinity, ratio: 0, minimum: 3 } });
+
+    // Three failures in a row make the channel cool. Their retries use up the budget.
+    for (let request = 0; request < 3; request++) expect(await send()).toEqual([200, "a", "b"]);
+    expect(await send()).toEqual([200, "b"]);
+    pass(3_600);
+    expect(await send()).toEqual([200, "a", "b"]);
+    behave["b"] = overload;
+    expect(await send()).toEqual([502, "b"]);
+  });
+});
+
+describe("a request whose probe has failed", () => {
+  it("tries nothing that cools, also after another channel has failed", async () => {
+    const { send, pass } = openSite({ a: refuse, b: overload, c: refuse });
+    expect(await send()).toEqual([502, "a", "b", "c"]);
+    pass(3_600);
+    expect(await send()).toEqual([502, "a", "b"]);
+  });
+});
+
+describe("the length of a cooldown", () => {
+  it("doubles with each failed probe, and is the first one again after a success", async () => {
+    const behave: Record<string, () => Response> = { a: refuse };
+    const { send, secondsLeft, pass } = openSite(behave);
+    const lengths: number[] = [];
+    for (let round = 0; round < 3; round++) {
+      await send();
+      lengths.push(secondsLeft(0));
+      pass(secondsLeft(0));
+    }
+    delete behave["a"];
+    expect(await send()).toEqual([200, "a"]);
+    behave["a"] = refuse;
+    await send();
+    expect([...lengths, secondsLeft(0)]).toEqual([5, 10, 20, 5]);
+  });
+
+  it("is not shortened by a later response with an earlier time", async () => {
+    let retryAfter = "60";
+    const limit = (): Response => new Response("", { status: 429, headers: { "retry-after": retryAfter } });
+    const { send, secondsLeft } = openSite(
+      { a: limit, b: limit, c: limit },
+      { retryBudget: { windowMs: Infinity, ratio: 0, minimum: 10 } },
+    );
+    await send();
+    retryAfter = "1";
+    expect(await send()).toEqual([429, "a", "b", "c"]);
+    expect([0, 1, 2].map(secondsLeft)).toEqual([60, 60, 60]);
   });
 });
 

@@ -1,3 +1,4 @@
+import type { Commit } from "../billing/commit.js";
 import type { AttemptHistory } from "../channels/attempt-history.js";
 import { type Channel, isConfiguredModel, type Route } from "../channels/channel.js";
 import type { ChannelHealth, RouteAttempt, RouteChange } from "../channels/health.js";
@@ -22,7 +23,7 @@ import {
   type PreparedAttempt,
 } from "./attempt.js";
 import { hideContent, maskFailure, mayHaveMadeImage, maySendAgain, toUpstreamError } from "./failure.js";
-import type { KeptTask, TaskContext } from "./kept-task.js";
+import type { AttemptContext, KeptTask, TaskKeeper } from "./kept-task.js";
 import type { TaskParts } from "./provider-task.js";
 import {
   addHeaders,
@@ -54,10 +55,8 @@ export interface DispatchRequest extends PrepareContext {
   /** The id of the client's request. */
   readonly id: string;
   readonly model: ResolvedModel;
-  /** For providers that work with tasks. Default: only this process waits for the task. */
-  readonly task?: TaskContext | undefined;
-  /** The task that an earlier process submitted for this request, or `lost` if it is not known: nothing is sent. */
-  readonly kept?: KeptTask | "lost" | undefined;
+  /** Keeps the tasks of providers with the hold. Absent: only this process can wait for them. */
+  readonly taskKeeper?: TaskKeeper | undefined;
   /** Observes the call. `undefined` without telemetry. */
   readonly observer?: SafeCallObserver | undefined;
   /** The index of the upstream call, if the request takes several. */
@@ -99,12 +98,15 @@ export interface UpstreamRefusal {
 /**
  * Sends a request to one channel after another until one responds with success, or no other channel may be tried.
  * After the client has disconnected no further attempt begins; an attempt in progress runs to its end.
+ *
+ * @param commit the hold of the call, without which nothing is sent
  */
 export async function dispatch(
   sent: DispatchRequest,
+  commit: Commit,
   parts: DispatchParts,
 ): Promise<UpstreamSuccess | UpstreamRefusal> {
-  const { model, client } = sent;
+  const { model, client, taskKeeper, callIndex = 0 } = sent;
   const routes = planRoutes(model, parts);
   const attempts: AttemptRecord[] = [];
   let hasReached = false;
@@ -129,8 +131,10 @@ export async function dispatch(
       return skip(error);
     }
   };
-  const continued = sent.kept && toKeptAttempt(sent.kept, sent);
-  if (sent.kept !== undefined && continued === undefined) return toLost(sent.kept);
+  // What an earlier process submitted for this request: then nothing is sent.
+  const kept = taskKeeper?.earlier && (taskKeeper.earlier.get(callIndex) ?? "lost");
+  const continued = kept && toKeptAttempt(kept, sent);
+  if (kept !== undefined && continued === undefined) return toLost(kept);
   parts.retryBudgets.countRequest(model.entry);
   const first = continued ?? prepareNext();
   let prepared = isPromiseLike(first) ? await first : first;
@@ -143,7 +147,7 @@ export async function dispatch(
       }
     }
     const isRepeated = !isNothingMade;
-    const attempt = await runAttempt(prepared, sent, parts);
+    const attempt = await runAttempt(prepared, sent, commit, parts);
     const { failure, response, openProbe, parsed, accepted, observed } = attempt;
     attempts.push(toAttemptRecord(attempt, parts.health));
     if (failure === undefined) {
@@ -254,23 +258,19 @@ const UNCHANGED: RouteChange = { scope: "request", hasChanged: false };
 async function runAttempt(
   prepared: PreparedAttempt,
   sent: DispatchRequest,
+  commit: Commit,
   parts: DispatchParts,
 ): Promise<Attempt> {
-  const { model, logger, task, observer } = sent;
+  const { model, observer } = sent;
   const { health, now } = parts;
   const { route } = prepared;
   const beganAt = now();
   const tried = health.begin(route, isConfiguredModel(route.channel, model));
   const observed = observer?.attemptStarted(toStartedAttempt(prepared, tried, sent.callIndex));
-  let outcome: AttemptOutcome;
-  if (observed === undefined) {
-    outcome = await sendPrepared(prepared, { ...parts, logger }, task);
-  } else {
-    const withHeaders = addHeaders(prepared, observed);
-    outcome = await observed.run(() =>
-      sendPrepared(withHeaders, { ...parts, logger, observer: observed }, task),
-    );
-  }
+  const context = toContext(route, sent, { commit, observer: observed });
+  const outcome = await (observed === undefined
+    ? sendPrepared(prepared, parts, context)
+    : observed.run(() => sendPrepared(addHeaders(prepared, observed), parts, context)));
   // The clock may be set back during the attempt.
   const durationMs = Math.max(0, now() - beganAt);
   const attempt = judge(outcome, { route, beganAt, durationMs, tried }, { sent, parts });
@@ -278,6 +278,16 @@ async function runAttempt(
   observed.responded(toAttemptRecord(attempt, health), toAttemptDetail(attempt, health));
   if (attempt.failure !== undefined) observed.ended();
   return { ...attempt, observed };
+}
+
+function toContext(
+  { channel }: Route,
+  { logger, taskKeeper, callIndex = 0 }: DispatchRequest,
+  { commit, observer }: { readonly commit: Commit; readonly observer: SafeAttemptObserver | undefined },
+): AttemptContext {
+  if (channel.dialect.tasks === undefined) return { logger, observer };
+  const keep = taskKeeper && ((task: KeptTask) => taskKeeper.keep(callIndex, task));
+  return { logger, observer, keep, abandoned: commit.ended };
 }
 
 /** Reports the outcome of an attempt to the channel's health and the log. */

@@ -1,16 +1,9 @@
 import type { Timeouts } from "../channels/channel.js";
+import { isOwnHttpOrigin, isTrusted, type ResultSource } from "../images/link-hosts.js";
 import { detectMediaType } from "../images/reference-image.js";
-import { isPlainlyPrivate } from "./public-address.js";
+import { isPlainlyPrivate } from "../util/public-address.js";
 import { readContentCoding } from "./read.js";
 import type { DownloadRequest, Transport, TransportResponse } from "./transport.js";
-
-/** The channel whose result links are fetched, and the addresses that the links may have besides public ones. */
-export interface ResultSource {
-  /** Plain http is allowed only for links of this origin. The options allow such a base URL on loopback or with `allowHttp`. */
-  readonly baseUrl: string;
-  /** Hosts that may have an address in a private network. */
-  readonly resultHosts: readonly string[];
-}
 
 /** The link was refused, or there is no image behind it. The client may see the message. */
 export class DownloadError extends Error {
@@ -158,16 +151,6 @@ function checkLink(link: string, source: ResultSource): URL {
     throw new DownloadError("The image's link leads to an address that is not public.");
   }
   return url;
-}
-
-/** The emulator, for example, serves its links on the same origin as its API. */
-function isOwnHttpOrigin(url: URL, { baseUrl }: ResultSource): boolean {
-  return new URL(baseUrl).protocol === "http:" && url.origin === new URL(baseUrl).origin;
-}
-
-function isTrusted(url: URL, source: ResultSource): boolean {
-  const isNamed = source.resultHosts.some((host) => host.toLowerCase() === url.hostname);
-  return isNamed || isOwnHttpOrigin(url, source);
 }
 
 /**

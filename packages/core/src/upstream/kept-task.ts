@@ -1,4 +1,6 @@
 import type { ProviderTask } from "../families/task.js";
+import type { Logger } from "../logger.js";
+import type { SafeAttemptObserver } from "../observation.js";
 import { isJsonObject } from "../util/json.js";
 
 /**
@@ -57,9 +59,13 @@ function readTasks(stored: string): ReadonlyMap<number, KeptTask> {
   return new Map(value["tasks"] as [number, KeptTask][]);
 }
 
-/** What waiting for a provider's task needs of its call. */
-export interface TaskContext {
-  /** Stores the task with the hold. Absent: only this process can wait for it. */
+/** What an attempt needs of its call. */
+export interface AttemptContext {
+  /** Adds the request's id to each line. */
+  readonly logger: Logger;
+  /** Observes the attempt. `undefined` without telemetry. */
+  readonly observer?: SafeAttemptObserver | undefined;
+  /** Stores a provider's task with the hold. Absent: only this process can wait for it. */
   readonly keep?: ((task: KeptTask) => Promise<void>) | undefined;
   /** Fulfilled if the call was given up, because the gateway closes. Default: never. */
   readonly abandoned?: Promise<unknown> | undefined;

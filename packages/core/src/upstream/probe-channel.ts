@@ -141,7 +141,7 @@ async function tryKey(route: Route, request: ImageRequest, parts: KeyProbeParts)
     client: { signal: { aborted: false } },
   });
   const prepared = await preparation.prepare(route);
-  const sent = await sendPrepared(prepared, parts);
+  const sent = await sendPrepared(prepared, parts, parts);
   if (sent.failure !== undefined) return { failure: sent.failure };
   const { response } = sent;
   try {

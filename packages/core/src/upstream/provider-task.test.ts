@@ -34,8 +34,14 @@ function open(
   {
     submission = () => ok({ id: "1" }),
     channel = {},
+    earlyMs = 0,
     ...options
-  }: { submission?: Provider; channel?: Partial<ChannelOptions> } & Partial<GatewayOptions> = {},
+  }: {
+    submission?: Provider;
+    channel?: Partial<ChannelOptions>;
+    /** How much too early a timer ends. */
+    earlyMs?: number;
+  } & Partial<GatewayOptions> = {},
 ): Bench {
   const time = createVirtualTime();
   const startedAt = time.now();
@@ -57,7 +63,11 @@ function open(
       billing: { model_details: { film: { pricing_mode: "per-request", model_price: "0.1" } } },
       ...options,
     },
-    { now: time.now, sleep: time.sleep, random: () => 0 },
+    {
+      now: time.now,
+      sleep: (ms) => time.sleep(Math.max(0, ms - earlyMs)),
+      random: () => 0,
+    },
   );
   return {
     ...bench,
@@ -92,10 +102,13 @@ describe("a task that ends well", () => {
     expect(bench.steps.at(-1)).toEqual(["/v1/tasks/1/result", 1]);
   });
 
-  it("has the cost of its submission in the record", async () => {
-    const bench = open([() => ok(DONE)], { submission: () => ok({ id: "1", cost: "0.03" }) });
+  it.each([
+    ["of its submission", DONE, "0.03"],
+    ["of its result, if both report one", { ...DONE, cost: "0.05" }, "0.05"],
+  ])("has the cost %s in the record", async (_where, result, cost) => {
+    const bench = open([() => ok(result)], { submission: () => ok({ id: "1", cost: "0.03" }) });
     await bench.ask();
-    expect(bench.records).toMatchObject([{ usage: { cost_usd: "0.03" }, images: 1, charge: "0.1" }]);
+    expect(bench.records).toMatchObject([{ usage: { cost_usd: cost }, images: 1, charge: "0.1" }]);
   });
 
   it("is waited for as long as the provider asks", async () => {
@@ -291,6 +304,59 @@ describe("after a submission was accepted, no end leads to another channel", () 
   });
 });
 
+it("the failure of an accepted task is that of the request, also after another channel failed worse", async () => {
+  const bench = open([() => ok({ state: "failed", kind: "rate", why: "busy" })], {
+    submission: ({ headers }) =>
+      headers.get("x-key") === "canary-one" ? Response.json({}, { status: 500 }) : ok({ id: "2" }),
+    channels: [
+      { id: "one", family: "darkroom", apiKey: "canary-one", priority: 1, retryUnsafe: true },
+      { id: "two", family: "darkroom", apiKey: "canary-two" },
+    ],
+  });
+  expect(await bench.ask()).toMatchObject({ status: 429, body: { error: { code: "busy" } } });
+  expect(bench.records).toMatchObject([{ channel: "two", errorCode: "busy", upstreamRequestId: "2" }]);
+});
+
+describe("a task whose provider refuses to tell about it", () => {
+  it.each<readonly [string, readonly (() => Response)[], number, number]>([
+    ["five times in a row fails", [...Array(5).fill(gone), () => ok(DONE)], 502, 5],
+    [
+      "four times, and then again after it told",
+      [...Array(4).fill(gone), () => ok(PENDING), ...Array(4).fill(gone), () => ok(DONE)],
+      200,
+      10,
+    ],
+  ])("%s", async (_how, polls, status, count) => {
+    const bench = open(polls, { channel: { timeouts: { firstByteSeconds: 3_600 } } });
+    expect((await bench.ask()).status).toBe(status);
+    expect(bench.steps.filter(([call]) => call !== "/v1/develop")).toHaveLength(count);
+  });
+});
+
+it.each([
+  [
+    "of a submission that is too long",
+    () => new Response(`{"id":"${"1".repeat(2_000_000)}`),
+    ["POST /v1/develop"],
+  ],
+  [
+    "to a poll that failed, and to the cancellation",
+    () => ok({ id: "1" }),
+    ["GET /v1/tasks/1", "DELETE /v1/tasks/1"],
+  ],
+])("a response that is not read is ended: %s", async (_which, submit, expected) => {
+  const ended: string[] = [];
+  const bench = open([], {
+    channel: { dialect: "fetched", timeouts: { firstByteSeconds: 1.5 } },
+    async fetch(url, { method = "GET", signal }) {
+      signal?.addEventListener("abort", () => ended.push(`${method} ${new URL(url).pathname}`));
+      return method === "POST" ? submit() : new Response("", { status: 500 });
+    },
+  });
+  await bench.ask();
+  expect([...new Set(ended)]).toEqual(expected);
+});
+
 it("a submission that is refused with a 2xx status goes to another channel", async () => {
   let submissions = 0;
   const submission = (): Response =>
@@ -313,6 +379,15 @@ describe("the end of a task's time", () => {
     });
     expect((await bench.ask()).status).toBe(504);
     expect(bench.steps.map(([, at]) => at)).toEqual([0, 1, 8, 15, 20]);
+  });
+
+  it("has one last poll, also if the timer ends a millisecond before it", async () => {
+    const bench = open([() => ok({ ...PENDING, wait: 60 })], {
+      channel: { timeouts: { firstByteSeconds: 20 } },
+      earlyMs: 1,
+    });
+    expect((await bench.ask()).status).toBe(504);
+    expect(bench.steps.map(([, at]) => at)).toEqual([0, 0.999, 19.999]);
   });
 
   it("cancels the task if the provider can", async () => {

@@ -17,7 +17,7 @@ import {
   sendOnce,
 } from "./attempt.js";
 import { mayHaveMadeImage } from "./failure.js";
-import type { KeptTask, TaskContext } from "./kept-task.js";
+import type { AttemptContext, KeptTask } from "./kept-task.js";
 import { findPollWait } from "./poll-wait.js";
 import { type JsonResponse, parseResponse, readHead, tooLargeError } from "./read.js";
 import { TransportError, type TransportRequest, type TransportResponse } from "./transport.js";
@@ -37,7 +37,7 @@ export interface TaskAttempt {
   readonly attempt: PreparedAttempt;
   readonly protocol: TaskProtocol;
   readonly parts: AttemptParts & TaskParts;
-  readonly context: TaskContext;
+  readonly context: AttemptContext;
 }
 
 /**
@@ -49,7 +49,7 @@ export async function runProviderTask(task: TaskAttempt): Promise<AttemptOutcome
   const { attempt } = task;
   if (attempt.kept !== undefined) return waitForTask(task, attempt.kept);
   const until = task.parts.now() + attempt.route.channel.timeouts.firstByteMs;
-  const sent = await sendOnce(attempt, task.parts);
+  const sent = await sendOnce(attempt, task.parts, task.context);
   if (sent.failure !== undefined) return sent;
   const submitted = await readSubmission(task, sent.response, until);
   return "failure" in submitted ? submitted : waitForTask(task, submitted);
@@ -66,7 +66,7 @@ const UNKNOWN: AcceptedTask = { isNothingMade: false };
 
 /** Reads the response to a submission, and keeps its task. */
 async function readSubmission(
-  { attempt, protocol, parts, context }: TaskAttempt,
+  { attempt, protocol, context }: TaskAttempt,
   response: TransportResponse,
   until: number,
 ): Promise<KeptTask | AttemptOutcome> {
@@ -86,15 +86,15 @@ async function readSubmission(
     const failure: AttemptFailure =
       cause instanceof TransportError
         ? { kind: cause.reason, cause }
-        : familyFailed(channel, cause, parts.logger);
+        : familyFailed(channel, cause, context.logger);
     return { failure: { ...failure, status }, accepted: UNKNOWN };
   }
-  parts.observer?.taskAccepted(task.id);
+  context.observer?.taskAccepted(task.id);
   const kept: KeptTask = { channel: channel.id, key: key.healthId, upstreamModel, task, until };
   try {
     await context.keep?.(kept);
   } catch (err) {
-    parts.logger.error(
+    context.logger.error(
       { channel: channel.id, err },
       "The id of a provider's task could not be stored; only this process can wait for the task.",
     );
@@ -124,7 +124,7 @@ async function waitForTask(task: TaskAttempt, kept: KeptTask): Promise<AttemptOu
   try {
     outcome = (await pollToEnd(waiting)) ?? (await fetchResult(waiting));
   } catch (cause) {
-    const failure = familyFailed(attempt.route.channel, cause, task.parts.logger);
+    const failure = familyFailed(attempt.route.channel, cause, task.context.logger);
     outcome = { failure, accepted: UNKNOWN };
   }
   const accepted = outcome.accepted ?? UNKNOWN;
@@ -152,12 +152,12 @@ interface Waiting extends TaskAttempt {
 /** Why a question failed. */
 type FailedFields = { readonly status: number | undefined } | { readonly err: unknown };
 
-function createFailedLog({ parts }: TaskAttempt, { channel, task }: KeptTask): Waiting["logFailed"] {
+function createFailedLog({ context }: TaskAttempt, { channel, task }: KeptTask): Waiting["logFailed"] {
   let hasLogged = false;
   return (fields) => {
     if (hasLogged) return;
     hasLogged = true;
-    parts.logger.warn(
+    context.logger.warn(
       { channel, task: task.id, ...fields },
       "A question about a provider's task failed; it is repeated until the time of the task is over.",
     );
@@ -251,23 +251,28 @@ async function askUntilTold<T>(
   waiting: Waiting,
   { call, isResult, read }: Question<T>,
 ): Promise<T | AttemptOutcome> {
-  const { protocol, parts, kept, signal } = waiting;
+  const { protocol, parts, context, kept, signal } = waiting;
   const { pollSeconds } = protocol;
   let failures = 0;
   let refusals = 0;
   let retryAfterSeconds: number | undefined;
+  // A timer may end a millisecond before the time is over, so the time alone does not say which call is the last.
+  let isOver = false;
   for (let polls = 0; ; polls += 1) {
     // There is at least one call, also for a task that is continued after its time.
     const leftMs = kept.until - parts.now();
-    if (leftMs <= 0 && polls > 0) return giveUp(waiting);
+    if (polls > 0 && (isOver || leftMs <= 0)) return giveUp(waiting);
     const waitMs = findPollWait({ pollSeconds, polls, failures, retryAfterSeconds, random: parts.random() });
-    // A result can be fetched at once.
     const beganAt = parts.now();
-    if (!isResult || polls > 0) await parts.sleep(Math.max(0, Math.min(waitMs, leftMs)), signal);
+    // A result can be fetched at once.
+    if (!isResult || polls > 0) {
+      isOver = waitMs >= leftMs;
+      await parts.sleep(Math.max(0, Math.min(waitMs, leftMs)), signal);
+    }
     if (signal.aborted) return ABANDONED;
     const waitedMs = Math.max(0, parts.now() - beganAt);
     const answer = await ask(waiting, writeCall(waiting.attempt.route, call()), isResult);
-    parts.observer?.polled({ status: statusOf(answer), waitedMs });
+    context.observer?.polled({ status: statusOf(answer), waitedMs });
     retryAfterSeconds = undefined;
     if ("failed" in answer) {
       failures += 1;
@@ -301,14 +306,14 @@ function toRefused(refusal: AttemptFailure, isContent: boolean): AttemptOutcome 
 }
 
 /** The provider's time is over. The task is cancelled if that is possible, because no client waits for it any more. */
-async function giveUp({ attempt, protocol, kept, parts }: Waiting): Promise<AttemptOutcome> {
+async function giveUp({ attempt, protocol, kept, parts, context }: Waiting): Promise<AttemptOutcome> {
   const { task } = kept;
   if (protocol.cancel !== undefined) {
     const call = toShortCall(writeCall(attempt.route, protocol.cancel(task)));
     try {
       (await parts.transport.send(call)).cancel();
     } catch (err) {
-      parts.logger.warn(
+      context.logger.warn(
         { task: task.id, err },
         "A provider's task whose time is over could not be cancelled.",
       );

@@ -2,11 +2,9 @@ import { GatewayError, isGatewayError } from "../errors.js";
 import type { HeaderReader } from "../http.js";
 import type { Logger } from "../logger.js";
 import { checkJsonValue, isJsonObject, type JsonObject } from "../util/json.js";
+import { isWithinBounds, RESPONSE_BOUNDS } from "../util/response-bounds.js";
 import { toUpstreamError } from "./failure.js";
 import { TransportError, type TransportResponse } from "./transport.js";
-
-/** Far beyond any real response. A deeper value would overflow `JSON.stringify` after the response was settled. */
-const RESPONSE_LIMITS = { maxDepth: 64, maxValues: 1_000_000 };
 
 /** A JSON object, as text and parsed. */
 export interface JsonResponse {
@@ -69,8 +67,9 @@ export async function readJsonResponse(
   }
 }
 
-/** @throws GatewayError `upstream_invalid_response` if the body is not a JSON object */
+/** @throws GatewayError `upstream_invalid_response` if the body is not a JSON object, or beyond the bounds of a response */
 export function parseResponse(chunks: readonly Uint8Array[], response: TransportResponse): JsonResponse {
+  if (!isWithinBounds(chunks)) throw excessiveError(response);
   const text = decodeText(chunks);
   const value = parseObject(text);
   if (value === undefined) throw notJsonError(response);
@@ -80,6 +79,15 @@ export function parseResponse(chunks: readonly Uint8Array[], response: Transport
 /** The error for an upstream response that is incomplete or not a JSON object. */
 export function notJsonError(response: TransportResponse): GatewayError {
   return invalid("The provider's response is not a JSON object.", response);
+}
+
+/** The error for an upstream response beyond `RESPONSE_BOUNDS`. */
+export function excessiveError(response: TransportResponse): GatewayError {
+  const { maxValues, maxDepth } = RESPONSE_BOUNDS;
+  return invalid(
+    `The provider's response holds more than ${maxValues} values or ${maxDepth} levels, or too much besides strings.`,
+    response,
+  );
 }
 
 /** The error for an upstream response that is larger than what may be held. */
@@ -117,7 +125,7 @@ const ERROR_OPTIONS: ReadOptions = { maxBytes: 64 * 1024 };
 export interface ErrorBody {
   /** At most its first 64 KiB. Empty if the connection broke. */
   readonly text: string;
-  /** `undefined` if the body is not a JSON object. */
+  /** `undefined` if the body is not a JSON object, or beyond the bounds of a response. */
   readonly value: JsonObject | undefined;
 }
 
@@ -127,15 +135,20 @@ export async function readErrorBody(response: TransportResponse): Promise<ErrorB
     const { chunks, rest } = await readHead(response, ERROR_OPTIONS);
     if (rest !== undefined) await rest.return?.();
     const text = decodeText(chunks);
-    return { text, value: rest === undefined ? parseObject(text) : undefined };
+    const isReadable = rest === undefined && isWithinBounds(chunks);
+    return { text, value: isReadable ? parseObject(text) : undefined };
   } catch (error) {
     if (error instanceof TransportError) return { text: "", value: undefined };
     throw error;
   }
 }
 
+const UTF_8 = new TextDecoder();
+
 /** Decodes the text of all chunks together. */
 export function decodeText(chunks: readonly Uint8Array[]): string {
+  const [only, ...others] = chunks;
+  if (only !== undefined && others.length === 0) return UTF_8.decode(only);
   const decoder = new TextDecoder();
   const texts = chunks.map((chunk) => decoder.decode(chunk, { stream: true }));
   return texts.join("") + decoder.decode();
@@ -144,7 +157,8 @@ export function decodeText(chunks: readonly Uint8Array[]): string {
 function parseObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    checkJsonValue(value, RESPONSE_LIMITS);
+    // A value that is deeper would overflow `JSON.stringify` after the response was settled.
+    checkJsonValue(value, RESPONSE_BOUNDS);
     return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;

@@ -1,9 +1,11 @@
 import { GatewayError, invalidRequest, overloaded } from "../errors.js";
 import type { GatewayRequest } from "../http.js";
+import type { ResultSource } from "../images/link-hosts.js";
 import {
   createUploadedImage,
   decodeDataUrl,
   detectMediaType,
+  isLink,
   isUploadedImage,
   type ReferenceImage,
   readMediaType,
@@ -11,7 +13,7 @@ import {
 } from "../images/reference-image.js";
 import type { RequestSpool } from "../images/spool.js";
 import type { ImageRequest } from "../types.js";
-import { DownloadError, openImage, type ResultSource } from "./download.js";
+import { DownloadError, openImage } from "./download.js";
 import type { Transport } from "./transport.js";
 
 /**
@@ -48,7 +50,7 @@ export function createReferenceLoader(parts: ReferenceParts): LoadReferences {
   const loaded = new Map<string, Promise<UploadedImage>>();
   return (request, client) =>
     replaceImages(request, (image, param, signal) => {
-      if (isUploadedImage(image) || !isLink(image)) return toUpload(image);
+      if (!isLink(image)) return toUpload(image);
       const known = loaded.get(image) ?? download(image, param, { ...parts, client, signal });
       loaded.set(image, known);
       return known;
@@ -103,10 +105,6 @@ async function loadAll(
     loaded.push(...(await Promise.all(loading)));
   }
   return loaded;
-}
-
-function isLink(image: string): boolean {
-  return /^https?:/i.test(image);
 }
 
 function toUpload(image: ReferenceImage): UploadedImage {

@@ -206,4 +206,21 @@ describe("the provider's error message", () => {
       { fields: { channel: "a", upstreamMessage: expect.stringContaining("maintenance") } },
     ]);
   });
+
+  it.each([
+    ["before the response", (error: object) => Response.json({ error }, { status: 500 })],
+    [
+      "in a stream",
+      (error: object) => text(200, `data: ${JSON.stringify({ error })}\n\n`, "text/event-stream"),
+    ],
+  ])("is in the log without the prompt that it quotes, if it comes %s", async (_when, respond) => {
+    const prompt = "my secret recipe for a cake";
+    const { post, logs } = open(() =>
+      respond({ code: "InternalServiceError", message: `Cannot draw: ${prompt}` }),
+    );
+
+    await post({ ...BODY, prompt, stream: true });
+
+    expect(logs).toMatchObject([{ fields: { channel: "a", upstreamMessage: "Cannot draw: [prompt]" } }]);
+  });
 });

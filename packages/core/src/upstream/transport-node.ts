@@ -8,8 +8,8 @@ import type { HeaderReader } from "../http.js";
 import { lendChunks } from "../images/lend-chunks.js";
 import type { ProducedBody } from "../images/produced-body.js";
 import { ChunkQueue, type ChunkSource } from "../util/chunk-queue.js";
+import { isPublicAddress } from "../util/public-address.js";
 import { watchHttp1Sockets } from "./http1-sockets.js";
-import { isPublicAddress } from "./public-address.js";
 import {
   isUnreachableCode,
   type Transport,

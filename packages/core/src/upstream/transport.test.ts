@@ -428,7 +428,11 @@ function pour(response: ServerResponse): void {
 
 describe("the transport over an operator's fetch", () => {
   it("times out if the fetch ignores its signal", async () => {
-    const transport = createTransportOver(() => new Promise(() => undefined));
+    let signal: AbortSignal | null | undefined;
+    const transport = createTransportOver((_url, init) => {
+      ({ signal } = init);
+      return new Promise(() => undefined);
+    });
     const request = {
       url: "http://localhost/",
       headers: {},
@@ -436,5 +440,6 @@ describe("the transport over an operator's fetch", () => {
       timeouts: { ...PATIENT, connectMs: 10, firstByteMs: 10 },
     };
     await expect(transport.send(request)).rejects.toEqual(failure("timeout"));
+    expect(signal?.aborted).toBe(true);
   });
 });

@@ -20,8 +20,7 @@ export function writeCall(
     return { ...target, headers: key.toHeaders(headers), body };
   }
   if ("json" in body) {
-    const withType = { "content-type": "application/json", ...headers };
-    return { ...target, headers: key.toHeaders(withType), body: toJsonBody(body.json) };
+    return { ...target, headers: key.toJsonHeaders(headers), body: toJsonBody(body.json) };
   }
   const form = toFormBody(body.form);
   // No header of the channel may replace the boundary.

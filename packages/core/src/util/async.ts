@@ -69,6 +69,22 @@ export async function sleepByTimer(ms: number, signal: AbortSignal): Promise<voi
   });
 }
 
+/** Resolves when the process has done other work that was ready. */
+export function startNextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, 0);
+  });
+}
+
+/** Calls a method of the operator's ledger or store, which may throw in place of a rejection. */
+export function callStore<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return Promise.resolve(call());
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
 /** A `T` or a promise of a `T`. */
 export type Awaitable<T> = T | Promise<T>;
 

@@ -10,6 +10,14 @@ export interface ChunkSource {
   leave(): void;
 }
 
+/** Takes chunks as they arrive, without a promise for each of them. Its functions must not throw. */
+export interface ChunkSink {
+  /** @returns false to get no more chunks before the next call of `flow` */
+  chunk(chunk: Uint8Array): boolean;
+  end(): void;
+  fail(error: unknown): void;
+}
+
 /** When more bytes than this wait for the reader, the source is paused. */
 const MAX_QUEUED_BYTES = 256 * 1024;
 
@@ -17,7 +25,10 @@ type Result = IteratorResult<Uint8Array, undefined>;
 
 const DONE: Result = { done: true, value: undefined };
 
-/** Passes chunks from a source that pushes them to a reader that requests them. It can be read once. */
+/**
+ * Passes chunks from a source that pushes them to a reader that requests them, or to a sink. It can be read once, in one
+ * of the two ways.
+ */
 export class ChunkQueue implements AsyncIterableIterator<Uint8Array, undefined> {
   readonly #source: ChunkSource;
   readonly #queue: Uint8Array[] = [];
@@ -28,6 +39,7 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array, undefined> 
   #isOver = false;
   #failure: { readonly error: unknown } | undefined;
   #waiter: PromiseWithResolvers<Result> | undefined;
+  #sink: ChunkSink | undefined;
 
   constructor(source: ChunkSource) {
     this.#source = source;
@@ -40,8 +52,7 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array, undefined> 
 
   next(): Promise<Result> {
     this.#start();
-    const chunk = this.#queue.shift();
-    if (chunk !== undefined) this.#queuedBytes -= chunk.length;
+    const chunk = this.#take();
     this.#resume();
     if (chunk !== undefined) return Promise.resolve({ done: false, value: chunk });
     if (this.#failure !== undefined) return Promise.reject(this.#failure.error);
@@ -56,19 +67,41 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array, undefined> 
   }
 
   return(): Promise<Result> {
+    this.leave();
+    return Promise.resolve(DONE);
+  }
+
+  /** Gives the waiting chunks and all that follow to a sink, until it returns false. */
+  flow(sink: ChunkSink): void {
+    this.#start();
+    for (let chunk = this.#take(); chunk !== undefined; chunk = this.#take()) {
+      if (!sink.chunk(chunk)) return;
+    }
+    if (this.#failure !== undefined) return sink.fail(this.#failure.error);
+    if (this.#isOver) return sink.end();
+    this.#sink = sink;
+    this.#resume();
+  }
+
+  /** Ends the reading, like `return`. A sink is not called any more. */
+  leave(): void {
     if (!this.#isOver) {
       this.#isOver = true;
       this.#source.leave();
     }
     this.#queue.length = 0;
     this.#failure = undefined;
+    this.#sink = undefined;
     this.#takeWaiter()?.resolve(DONE);
-    return Promise.resolve(DONE);
   }
 
   /** Adds a chunk. Pauses the source if too many bytes are waiting. */
   push(chunk: Uint8Array): void {
     if (this.#isOver) return;
+    if (this.#sink !== undefined) {
+      if (!this.#sink.chunk(chunk)) this.#sink = undefined;
+      return;
+    }
     const waiter = this.#takeWaiter();
     if (waiter !== undefined) return waiter.resolve({ done: false, value: chunk });
     this.#queue.push(chunk);
@@ -82,12 +115,14 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array, undefined> 
   end(): void {
     this.#isOver = true;
     this.#takeWaiter()?.resolve(DONE);
+    this.#sink?.end();
   }
 
   /** The source has failed. The next read, or the pending one, gets the error. */
   fail(error: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    if (this.#sink !== undefined) return this.#sink.fail(error);
     const waiter = this.#takeWaiter();
     if (waiter === undefined) this.#failure = { error };
     else waiter.reject(error);
@@ -97,6 +132,12 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array, undefined> 
     if (this.#isStarted) return;
     this.#isStarted = true;
     if (!this.#isOver) this.#source.start?.();
+  }
+
+  #take(): Uint8Array | undefined {
+    const chunk = this.#queue.shift();
+    if (chunk !== undefined) this.#queuedBytes -= chunk.length;
+    return chunk;
   }
 
   #resume(): void {

@@ -15,9 +15,13 @@ const CLOSE_BRACE = 0x7d;
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
-/** The limits of every document. Requests have tighter ones. */
-const MAX_DEPTH = 64;
-const MAX_VALUES = 1_000_000;
+/** The limits of a document. */
+export interface WalkLimits {
+  readonly maxDepth: number;
+  readonly maxValues: number;
+  /** The maximum number of bytes that are not in strings that are values: keys, numbers, brackets and white space. */
+  readonly maxBareBytes: number;
+}
 
 /** What begins in a document: a key of an object, or a value. */
 export type JsonPart = "key" | "object" | "array" | "string" | "scalar";
@@ -30,8 +34,11 @@ export interface JsonWalkHandler {
   onEnd(chunk: Uint8Array, depth: number, index: number): void;
 }
 
-/** `open`: the end of the document is still to come. `broken`: the bytes are not a JSON object. */
-export type JsonStatus = "open" | "complete" | "broken";
+/**
+ * `open`: the end of the document is still to come. `broken`: the bytes are not a JSON object. `excessive`: it is beyond the
+ * limits.
+ */
+export type JsonStatus = "open" | "complete" | "broken" | "excessive";
 
 /** What may come next, white space aside. */
 type Expected =
@@ -53,27 +60,32 @@ type Expected =
  * are cut.
  *
  * It does not detect misspelled numbers and literals (`01`, `trve`), nor wrong escapes, control characters and invalid
- * UTF-8 in strings. `JSON.parse` refuses every document that the walker calls `broken`, except documents of more than
- * 64 levels or a million values.
+ * UTF-8 in strings. `JSON.parse` refuses every document that the walker calls `broken`.
  */
 export class JsonWalker {
   readonly #handler: JsonWalkHandler;
+  readonly #limits: WalkLimits;
   /** The closing brackets that are still to come, the innermost last. */
   readonly #closers: number[] = [];
   readonly #strings = new StringScanner();
   #expected: Expected = "object";
   #values = 0;
+  #bareBytes = 0;
+  #isExcessive = false;
   /** The bytes of a byte order mark that have arrived so far. */
   #markBytes = 0;
 
-  constructor(handler: JsonWalkHandler) {
+  constructor(handler: JsonWalkHandler, limits: WalkLimits) {
     this.#handler = handler;
+    this.#limits = limits;
   }
 
   push(chunk: Uint8Array): void {
     let index = this.#markBytes < BYTE_ORDER_MARK.length ? this.#skipMark(chunk) : 0;
     while (index < chunk.length && this.#expected !== "nothing") {
-      if (this.#expected === "rest of string" || this.#expected === "rest of key") {
+      const from = index;
+      const isInString = this.#expected === "rest of string";
+      if (isInString || this.#expected === "rest of key") {
         index = this.#endString(chunk, index);
       } else if (this.#expected === "rest of scalar") index = this.#endScalar(chunk, index);
       else {
@@ -81,16 +93,18 @@ export class JsonWalker {
         if (!isSpace(byte)) this.#readByte(byte, chunk, index);
         index++;
       }
+      if (!isInString) this.#countBare(index - from);
     }
   }
 
-  /** Makes the document `broken`. */
-  giveUp(): void {
+  /** Makes the document `broken`, or `excessive`. */
+  giveUp(reason: "broken" | "excessive" = "broken"): void {
     this.#expected = "nothing";
+    this.#isExcessive ||= reason === "excessive";
   }
 
   status(): JsonStatus {
-    if (this.#expected === "nothing") return "broken";
+    if (this.#expected === "nothing") return this.#isExcessive ? "excessive" : "broken";
     return this.#expected === "end" ? "complete" : "open";
   }
 
@@ -162,7 +176,8 @@ export class JsonWalker {
 
   #openBracket(byte: number, index: number): void {
     const isTop = this.#expected === "object" && byte === OPEN_BRACE;
-    if ((!isTop && !this.#isValueExpected()) || this.#closers.length === MAX_DEPTH) return this.giveUp();
+    if (!isTop && !this.#isValueExpected()) return this.giveUp();
+    if (this.#closers.length === this.#limits.maxDepth) return this.giveUp("excessive");
     this.#expected = byte === OPEN_BRACE ? "first key" : "first value";
     this.#closers.push(byte === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET);
     this.#handler.onBegin(byte === OPEN_BRACE ? "object" : "array", this.#closers.length - 1, index);
@@ -185,9 +200,14 @@ export class JsonWalker {
     return this.#expected === "value" || this.#expected === "first value";
   }
 
+  #countBare(bytes: number): void {
+    this.#bareBytes += bytes;
+    if (this.#bareBytes > this.#limits.maxBareBytes) this.giveUp("excessive");
+  }
+
   #endValue(chunk: Uint8Array, index: number): void {
     this.#values++;
-    if (this.#values > MAX_VALUES) return this.giveUp();
+    if (this.#values > this.#limits.maxValues) return this.giveUp("excessive");
     this.#expected = this.#closers.length === 0 ? "end" : "comma";
     this.#handler.onEnd(chunk, this.#closers.length, index);
   }

@@ -19,8 +19,13 @@ export interface ReadableLike {
  * Reads the chunks of a Node stream, for adapters. It can be iterated once. A reader that leaves early pauses the stream
  * and does not destroy it. The stream's own iterator is the simple version. It joins waiting chunks into a new one, and
  * destroys the stream.
+ *
+ * @param onChunk called with each chunk when it arrives, for example to allow that its memory is freed
  */
-export function toChunks(readable: ReadableLike): AsyncIterable<Uint8Array> {
+export function toChunks(
+  readable: ReadableLike,
+  onChunk?: (chunk: Uint8Array) => void,
+): AsyncIterable<Uint8Array> {
   const chunks = new ChunkQueue({
     /** Listens without making the stream flow. If other code makes it flow before the first read, no byte is lost. */
     start() {
@@ -45,7 +50,10 @@ export function toChunks(readable: ReadableLike): AsyncIterable<Uint8Array> {
     readable.off("error", onError);
     readable.off("close", onClose);
   };
-  const onData = (chunk: Uint8Array): void => chunks.push(chunk);
+  const onData = (chunk: Uint8Array): void => {
+    onChunk?.(chunk);
+    chunks.push(chunk);
+  };
   const onEnd = (): void => {
     stop();
     chunks.end();

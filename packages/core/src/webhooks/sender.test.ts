@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { setTimeout as pause, setImmediate } from "node:timers/promises";
 import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createMemoryLedger } from "../billing/memory-ledger.js";
@@ -381,6 +381,15 @@ function hang(hosts: ReadonlySet<string>): { readonly respond: Respond; readonly
   };
 }
 
+/** Resolves when the sender has probably begun all that it can begin. */
+async function settle({ sent }: Simulation): Promise<void> {
+  let before: number;
+  do {
+    before = sent.length;
+    await pause(30);
+  } while (sent.length > before);
+}
+
 const countBy = (sent: readonly Sent[], host: string): number =>
   sent.filter((entry) => entry.host === host).length;
 
@@ -420,6 +429,144 @@ describe("endpoints that do not respond", () => {
     release();
     await vi.waitFor(() => expect(simulation.sent).toHaveLength(241));
     await simulation.sender.stop();
+  });
+});
+
+describe("callers whose endpoints never respond", () => {
+  it.each([
+    [7, 10],
+    [12, 2],
+    [1, 10],
+  ])("%d with %d endpoints each do not delay another caller", async (count, endpointsEach) => {
+    const callers = Array.from({ length: count }, (_, index) => `c${index}`);
+    const names = Array.from({ length: endpointsEach }, (_, index) => `e${index}`);
+    const { respond, release } = hang(new Set(["silent.example"]));
+    const silent = Object.fromEntries(names.map((name) => [name, endpointAt("silent.example")]));
+    const endpoints = Object.fromEntries(callers.map((caller) => [caller, silent]));
+    const simulation = simulate(respond, { endpoints: { ...endpoints, ...ENDPOINTS } });
+    for (let task = 0; task < 12; task++) {
+      for (const caller of callers) await endTask(simulation.ledger, { caller, webhooks: names });
+    }
+    simulation.sender.wake();
+    await settle(simulation);
+
+    for (let task = 1; task <= 20; task++) {
+      await endTask(simulation.ledger, { webhooks: ["log"] });
+      simulation.sender.wake();
+    }
+    await vi.waitFor(() => expect(countBy(simulation.sent, "log.example")).toBe(20));
+
+    // Nothing is lost, and the senders of those callers get all of their messages at last.
+    release();
+    await vi.waitFor(
+      () => expect(countBy(simulation.sent, "silent.example")).toBe(12 * count * endpointsEach),
+      { timeout: 10_000 },
+    );
+    await simulation.sender.stop();
+  });
+
+  it("go on with their other endpoints as far as their share allows", async () => {
+    const { respond, release } = hang(new Set(["app.example"]));
+    const simulation = simulate(respond);
+    for (let task = 0; task < 50; task++) await endTask(simulation.ledger, { webhooks: ["app", "log"] });
+    simulation.sender.wake();
+    await vi.waitFor(() => expect(countBy(simulation.sent, "log.example")).toBe(50));
+    expect(countBy(simulation.sent, "app.example")).toBe(4);
+    release();
+    await simulation.sender.stop();
+  });
+});
+
+it("messages of more callers than a sender has room for are sent when others have ended", async () => {
+  const callers = Array.from({ length: 300 }, (_, index) => `c${index}`);
+  const endpoints = Object.fromEntries(callers.map((caller) => [caller, { app: endpointAt("app.example") }]));
+  const { respond, release } = hang(new Set(["app.example"]));
+  const simulation = simulate(respond, { endpoints });
+  for (const caller of callers) await endTask(simulation.ledger, { caller, webhooks: ["app"] });
+  simulation.sender.wake();
+  await vi.waitFor(() => expect(simulation.sent).toHaveLength(256));
+  release();
+  await simulation.sender.idle();
+  expect(simulation.sent).toHaveLength(300);
+});
+
+it("an endpoint that cannot be disabled after a 410 gets its message again, and the log says so", async () => {
+  const simulation = simulate(() => 410);
+  await endTask(simulation.ledger, { webhooks: ["app"] });
+  const sender = simulation.createSender({
+    ...simulation.store,
+    setDisabled: () => Promise.reject(new Error("down")),
+  });
+  sender.wake();
+  await sender.idle();
+  expect(simulation.logs.map(([, , message]) => message)).toEqual([
+    "An attempt to send a webhook was not recorded; it is sent again.",
+  ]);
+  expect(await simulation.messages()).toMatchObject([{ state: "waiting", attempts: 0 }]);
+});
+
+describe("messages that a sender leaves to the store", () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it("are those whose turn comes too late for their lease, and they are sent with the next one", async () => {
+    const { respond, release } = hang(new Set(["app.example"]));
+    const simulation = simulate(respond);
+    for (let task = 0; task < 10; task++) await endTask(simulation.ledger, { webhooks: ["app"] });
+    vi.useFakeTimers({ toFake: ["performance"] });
+    simulation.sender.wake();
+    await vi.waitFor(() => expect(simulation.sent).toHaveLength(4));
+    vi.advanceTimersByTime(600_000);
+    release();
+    await simulation.sender.idle();
+    expect(simulation.sent).toHaveLength(4);
+    await simulation.pass(600_000);
+    expect(simulation.sent).toHaveLength(10);
+  });
+
+  it("are those beyond the share of their caller, whichever endpoints they are for", async () => {
+    const names = Array.from({ length: 10 }, (_, index) => `e${index}`);
+    const own = Object.fromEntries(names.map((name) => [name, endpointAt("app.example")]));
+    const { respond, release } = hang(new Set(["app.example"]));
+    const simulation = simulate(respond, { endpoints: { me: own } });
+    // An endpoint of which the sender does not know yet must not go beyond the share either.
+    for (const name of names) {
+      for (let task = 0; task < 30; task++) await endTask(simulation.ledger, { webhooks: [name] });
+    }
+    simulation.sender.wake();
+    const countLeased = async (): Promise<number> =>
+      (await simulation.messages()).filter(({ nextAt }) => nextAt > simulation.now()).length;
+    await vi.waitFor(async () => expect(await countLeased()).toBeGreaterThanOrEqual(100));
+    await settle(simulation);
+    expect(await countLeased()).toBeLessThanOrEqual(128 + 16);
+    release();
+    await simulation.sender.stop();
+  });
+
+  it.each(["after a 410", "because their lease is nearly over"])("%s no longer take room", async (why) => {
+    let status: number | Promise<number> = 410;
+    const simulation = simulate(() => status);
+    vi.useFakeTimers({ toFake: ["performance"] });
+    // Each round leaves several messages, and together more than the sender has room for.
+    for (let round = 0; round < 24; round++) {
+      const slow = Promise.withResolvers<number>();
+      if (why !== "after a 410") status = slow.promise;
+      for (let task = 0; task < 16; task++) await endTask(simulation.ledger, { webhooks: ["app"] });
+      const before = simulation.sent.length;
+      simulation.sender.wake();
+      await vi.waitFor(() => expect(simulation.sent.length).toBeGreaterThanOrEqual(before + 4));
+      // Longer than a lease.
+      vi.advanceTimersByTime(600_000);
+      slow.resolve(200);
+      await simulation.sender.idle();
+      await simulation.store.setDisabled("me", "app", false);
+    }
+    status = 200;
+    await simulation.store.replay({ caller: "me" });
+    await simulation.pass(60_000);
+    const states = (await simulation.messages()).map(({ state }) => state);
+    expect(new Set(states)).toEqual(new Set(["delivered"]));
   });
 });
 

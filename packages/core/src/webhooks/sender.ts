@@ -1,6 +1,13 @@
-import type { Task, WebhookEndpointName, WebhookMessage, WebhookStore } from "../billing/task-store.js";
+import type {
+  Task,
+  WebhookEndpointName,
+  WebhookMessage,
+  WebhookStore,
+  WebhookTakeOptions,
+} from "../billing/task-store.js";
 import type { Logger } from "../logger.js";
 import { toPlainError } from "../redact.js";
+import { CallerCounts } from "../util/fair-share.js";
 import type { Endpoint, WebhookEndpoints } from "./endpoints.js";
 import { writePayload } from "./payload.js";
 import { planNext, type SendResult } from "./schedule.js";
@@ -33,10 +40,13 @@ export interface SenderParts extends Pick<SendParts, "transport" | "now"> {
 
 /** How many messages are sent to one endpoint at the same time. */
 const PER_ENDPOINT = 4;
-/** How many messages are taken at once. So an endpoint has at most 19: three from before, and 16 new ones. */
-const BATCH = 16;
-/** How many messages this process has at the same time. Only if 13 endpoints do not respond, the others wait for them. */
+/** How many messages this process has at the same time. Each caller has a share of them, see `fitsShare`. */
 const MAX_TAKEN = 256;
+/**
+ * Which part of the room that is left is taken at once: at most 16 messages. They may be of one caller, whose share is checked
+ * before, so it may exceed its share by one part.
+ */
+const PART = 1 / 16;
 /** The time to record an attempt before the lease of its message ends. */
 const RECORD_MS = 15_000;
 /** A message may wait for as many attempts before it as fit into its lease. */
@@ -63,10 +73,9 @@ export function createWebhookSender(parts: SenderParts): WebhookSender {
   const { store, logger } = parts;
   const queues = new Map<string, Queue>();
   const attempts = new Set<Promise<void>>();
-  let taken = 0;
-  /** Whether more messages may be due: since the last look, or because there was no room. */
+  const taken = new CallerCounts();
+  /** Whether more messages may be due since the last look. */
   let isWanted = false;
-  let isFull = false;
   let isStopped = false;
   let taking: Promise<void> | undefined;
 
@@ -85,10 +94,11 @@ export function createWebhookSender(parts: SenderParts): WebhookSender {
       if (isStopped) return;
       const timeoutMs = parts.endpoints()?.timeoutMs;
       if (timeoutMs === undefined) return;
-      isFull = taken >= MAX_TAKEN;
-      if (isFull) return;
+      const room = MAX_TAKEN - taken.total;
+      // Then several callers have used up their shares, and are left out until an attempt ends.
+      if (room <= 0) return;
       try {
-        if (await take(Math.min(BATCH, MAX_TAKEN - taken), timeoutMs)) isWanted = true;
+        if (await take(Math.ceil(room * PART), timeoutMs)) isWanted = true;
       } catch (error) {
         logger.error({ err: error }, "The webhooks to send could not be read; retrying every 10 s.");
         return;
@@ -100,15 +110,19 @@ export function createWebhookSender(parts: SenderParts): WebhookSender {
   async function take(limit: number, timeoutMs: number): Promise<boolean> {
     const waitMs = ATTEMPTS_PER_LEASE * timeoutMs;
     const beginBefore = performance.now() + waitMs - timeoutMs;
-    const busy = [...queues.values()].filter(isBusy);
-    for (const queue of busy) queue.isLeftOut = true;
-    const except = busy.map(({ name }) => name);
+    const except: WebhookTakeOptions["except"][number][] = [];
+    for (const queue of queues.values()) {
+      const { caller } = queue.name;
+      queue.isLeftOut = !hasRoom(queue);
+      // No message for another endpoint of the caller either, if its share is used up.
+      if (queue.isLeftOut) except.push(isWithinShare(caller) ? queue.name : { caller });
+    }
     const due = await store.take({ limit, leaseMs: waitMs + RECORD_MS, except });
     for (const { message, task } of due) {
       const queue = findQueue(message);
       // Only the body is kept: the task may have a result of megabytes.
       queue.waiting.push({ message, body: writePayload(task, parts.writeSummary), beginBefore });
-      taken++;
+      taken.add(message.caller, 1);
       sendNext(queue);
     }
     return due.length > 0;
@@ -121,34 +135,40 @@ export function createWebhookSender(parts: SenderParts): WebhookSender {
     return queue;
   }
 
+  function isWithinShare(caller: string): boolean {
+    return taken.fits(caller, 1, MAX_TAKEN);
+  }
+
+  function hasRoom({ name, running, waiting }: Queue): boolean {
+    return running + waiting.length < PER_ENDPOINT && isWithinShare(name.caller);
+  }
+
   function sendNext(queue: Queue): void {
+    const { caller } = queue.name;
     while (queue.running < PER_ENDPOINT) {
       const next = queue.waiting.shift();
       if (next === undefined) break;
       if (isStopped || performance.now() > next.beginBefore) {
-        taken--;
+        taken.add(caller, -1);
         continue;
       }
       queue.running++;
       const attempt = attemptToSend(next).finally(() => {
         attempts.delete(attempt);
         queue.running--;
-        taken--;
+        taken.add(caller, -1);
         sendNext(queue);
       });
       attempts.add(attempt);
     }
-    if (isFull && taken < MAX_TAKEN) wake();
-    if (isBusy(queue)) return;
-    if (queue.isLeftOut) wake();
-    queue.isLeftOut = false;
+    if (queue.isLeftOut && hasRoom(queue)) wake();
     if (queue.running === 0) queues.delete(keyOf(queue.name));
   }
 
   /** Leaves the messages for an endpoint that wants none to the store, where they wait until it is enabled. */
   function dropWaiting(message: WebhookMessage): void {
     const dropped = findQueue(message).waiting.splice(0);
-    taken -= dropped.length;
+    taken.add(message.caller, -dropped.length);
   }
 
   async function attemptToSend({ message, body }: TakenMessage): Promise<void> {
@@ -194,10 +214,6 @@ export function createWebhookSender(parts: SenderParts): WebhookSender {
       await idle();
     },
   };
-}
-
-function isBusy({ running, waiting }: Queue): boolean {
-  return running + waiting.length >= PER_ENDPOINT;
 }
 
 function keyOf({ caller, endpoint }: WebhookEndpointName): string {

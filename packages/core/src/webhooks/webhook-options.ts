@@ -1,4 +1,4 @@
-import { isPlainlyPrivate } from "../upstream/public-address.js";
+import { isPlainlyPrivate } from "../util/public-address.js";
 
 /** Where callers get messages about the end of their tasks and about their budgets, by requests as Standard Webhooks describes them. */
 export interface WebhooksOptions {

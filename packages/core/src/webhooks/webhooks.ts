@@ -1,3 +1,4 @@
+import { readListLimit } from "../billing/list-limit.js";
 import type {
   TaskStore,
   WebhookEndpointName,
@@ -54,9 +55,6 @@ export interface WebhooksParts extends Omit<SenderParts, "store"> {
   readonly tasks: TaskStore | undefined;
 }
 
-const DEFAULT_LIMIT = 100;
-const MAX_LIMIT = 1_000;
-
 /** The webhooks of a gateway. The code that sends is loaded when there are endpoints. */
 export function createWebhooks(parts: WebhooksParts): WebhookDelivery {
   const { tasks, logger } = parts;
@@ -88,12 +86,9 @@ export function createWebhooks(parts: WebhooksParts): WebhookDelivery {
   }
 
   const api: Webhooks = {
-    async list(filter = {}, limit = DEFAULT_LIMIT) {
+    async list(filter = {}, limit) {
       checkFilter(filter);
-      if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
-        throw new RangeError(`limit must be a whole number from 1 to ${MAX_LIMIT}.`);
-      }
-      return await requireStore(tasks).list(filter, limit);
+      return await requireStore(tasks).list(filter, readListLimit(limit));
     },
     async replay(filter) {
       checkFilter(filter);

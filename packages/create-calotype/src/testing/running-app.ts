@@ -14,7 +14,7 @@ export interface RunningApp {
 }
 
 /** The keys of the user's environment must not reach a test. */
-const WITHOUT_KEYS = {
+export const WITHOUT_KEYS = {
   CALOTYPE_API_KEY: "",
   ARK_API_KEY: "",
   DASHSCOPE_API_KEY: "",

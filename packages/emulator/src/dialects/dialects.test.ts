@@ -228,7 +228,7 @@ describe("errors", () => {
     ],
     ["vllm", {}, { code: "loading" }, 503, { detail: "The model is still loading." }],
     ["localai", {}, { status: 500 }, 500, { error: { code: 500, type: "" } }],
-  ])("of %s for %j and the fault %j", async (name, fields, fault, status, expected) => {
+  ])("of %s for %j", async (name, fields, fault, status, expected) => {
     const response = await ask(name, fields, fault === undefined ? [] : [fault]);
     expect(response.status).toBe(status);
     expect(response.body).toMatchObject(expected as object);

@@ -134,7 +134,7 @@ describe("fal's queue", () => {
     [{ image_size: "huge" }, undefined, 422, "value_error"],
     [{ image_url: "data:image/png;base64,AAAA" }, undefined, 422, "image_load_error"],
     [{}, "fal/fal-ai/flux-2/edit", 422, "missing"],
-  ])("refuses %j at %s", async (fields, endpoint, status, type) => {
+  ])("refuses %j", async (fields, endpoint, status, type) => {
     const { body, ...response } = await submit(createEmulator(), fields, endpoint);
     expect([response.status, response.headers.get("x-fal-error-type")]).toEqual([status, type]);
     expect(body).toMatchObject({ detail: [{ type }] });

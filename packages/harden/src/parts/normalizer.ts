@@ -1,3 +1,4 @@
+import net from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import { createGateway, type Gateway, GatewayError, isGatewayError } from "@calotype/core";
 import type { GatewayRequest } from "@calotype/core/adapter";
@@ -8,6 +9,7 @@ import { drawFormBody, drawJsonBody, type FormBody, type JsonBody } from "../gra
 import { cutAt, fromBytes, shrinkBytes, toBytes } from "../grammar/bytes.ts";
 import { NATIVE, QWEN_IMAGE, QWEN_IMAGE_EDIT, SEEDREAM, SEEDREAM_2 } from "../grammar/requests.ts";
 import { toRecord } from "../to-record.ts";
+import { isPublic } from "../watched-network.ts";
 import { readJson } from "./normalizer/read-json.ts";
 
 const FAMILIES: Readonly<Record<string, Family>> = {
@@ -207,6 +209,7 @@ function expectRequest({ path }: JsonBody, bytes: Uint8Array): Pick<Normalized, 
     capabilities: family.findCapabilities?.(model),
     defaultResponseFormat: undefined,
   } as const;
+  if (hasPrivateLink(fields)) return undefined;
   try {
     const request = family.normalize(Object.fromEntries(Object.entries(fields).filter(isKept)), context);
     return { request: JSON.stringify(request) };
@@ -214,6 +217,17 @@ function expectRequest({ path }: JsonBody, bytes: Uint8Array): Pick<Normalized, 
     if (isGatewayError(error)) return undefined;
     throw error;
   }
+}
+
+/** True if a value may be a link to a host that is not public. The gateway refuses such a link before the family sees it. */
+function hasPrivateLink(value: unknown): boolean {
+  if (typeof value === "object" && value !== null) return Object.values(value).some(hasPrivateLink);
+  if (typeof value !== "string" || !/^\s*h\s*t\s*t\s*p/i.test(value) || !URL.canParse(value)) return false;
+  const host = new URL(value).hostname.replace(/^\[|\]$/g, "");
+  const isAddress = net.isIP(host) !== 0;
+  return isAddress
+    ? !isPublic(host)
+    : !host.includes(".") || /\.(?:localhost|local|internal|arpa)\.?$|\.$/.test(host);
 }
 
 /** True for the same values, however their numbers are written. */

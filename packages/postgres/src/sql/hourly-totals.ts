@@ -57,6 +57,74 @@ const toUpsert = (source: string): string => `
 /** The columns that {@link toUpsert} reads of a record. */
 const COUNTED = "time, caller, model, channel, images, charge, outcome, duration_ms, tokens";
 
+/** The parameters of the functions that settle. */
+export const SETTLE_PARAMETERS = `p_ids text[], p_time_ms float8[], p_callers text[], p_models text[], p_channels text[], p_images bigint[],
+    p_charges numeric[], p_records text[], p_now_ms float8, p_outcomes text[], p_durations integer[], p_tokens bigint[]`;
+
+/** A record, with the period of its hold. */
+export const RECORD_WITH_PERIOD = "{schema}.with_field(i.record, 'period', p.period)";
+
+/**
+ * The body of the functions that settle: with the variables \`before\`, \`item\` and \`has_alert\`.
+ *
+ * @param record the JSON of the record i
+ */
+export function writeSettlement(record: string): string {
+  return `
+    PERFORM {schema}.lock_balances(p_callers);
+    before := {schema}.replace_unsettled(p_ids);
+    FOR item IN
+      WITH kept AS (
+        INSERT INTO {schema}.records (id, state, time, caller, model, channel, images, charge, period, record, outcome,
+            duration_ms, tokens)
+          SELECT i.id, 'settled', to_timestamp(i.time_ms / 1000), i.caller, i.model, i.channel, i.images, i.charge,
+              p.period, ${record}::json, i.outcome, i.duration_ms, i.tokens
+            FROM unnest(p_ids, p_time_ms, p_callers, p_models, p_channels, p_images, p_charges, p_records, p_outcomes,
+                p_durations, p_tokens)
+              WITH ORDINALITY AS i (id, time_ms, caller, model, channel, images, charge, record, outcome, duration_ms,
+                tokens, place)
+            CROSS JOIN LATERAL (
+              SELECT coalesce((SELECT h.period FROM {schema}.holds h WHERE h.id = i.id OFFSET 0),
+                before.gone_periods[array_position(before.gone, i.id)]) AS period OFFSET 0
+            ) p
+            ORDER BY i.place
+          ON CONFLICT DO NOTHING
+          RETURNING id, period, 1 AS sign, ${COUNTED}
+      ), queued AS (
+        INSERT INTO {schema}.outbox AS o (id, state) SELECT id, 'settled' FROM kept
+          ON CONFLICT (id) DO UPDATE
+            SET sequence = excluded.sequence, state = excluded.state, leased_until = excluded.leased_until
+      ), counted AS (${toUpsert("kept")}
+      ), ended AS (
+        DELETE FROM {schema}.holds WHERE id = ANY (p_ids) RETURNING caller, amount, period
+      ), part AS (
+        SELECT caller, period, charge AS settled, 0 AS held FROM kept
+        UNION ALL SELECT caller, period, 0, amount FROM ended
+      ), change AS (
+        SELECT caller, coalesce(sum(settled), 0) AS settled, coalesce(sum(held), 0) AS held FROM part GROUP BY caller
+      ), balanced AS (
+        UPDATE {schema}.balances b
+          SET settled = trim_scale(b.settled + change.settled), held = trim_scale(b.held - change.held)
+          FROM change WHERE b.caller = ANY (ARRAY(SELECT caller FROM change)) AND b.caller = change.caller
+            AND (change.settled <> 0 OR change.held <> 0)
+          RETURNING b.caller, b.settled, b.budget, b.alerted, change.settled AS added
+      )
+      SELECT b.caller, NULL AS period, b.settled, 0 AS held, b.budget, b.alerted FROM balanced b
+        WHERE b.added > 0 AND b.budget > 0 AND b.alerted < 100 AND b.settled * 2 >= b.budget
+      UNION ALL
+      SELECT p.caller, p.period, coalesce(sum(p.settled), 0), coalesce(sum(p.held), 0), NULL, NULL FROM part p
+        WHERE p.period IS NOT NULL GROUP BY p.caller, p.period
+    LOOP
+      IF item.period IS NOT NULL THEN
+        has_alert := {schema}.change_period(item.caller, item.period, item.settled, -item.held, p_now_ms) OR has_alert;
+      ELSE
+        has_alert :=
+          {schema}.note_alerts(item.caller, NULL, item.settled, item.budget, item.alerted, p_now_ms) OR has_alert;
+      END IF;
+    END LOOP;
+  `;
+}
+
 /**
  * Totals of each hour. A step of `MIGRATIONS`. Processes of an older version call `settle`, `settle_records` and `end_tasks`
  * without what is counted. Their records have no outcome until a process of this version counts them, see `count-old.ts`.
@@ -118,65 +186,14 @@ export const HOURLY_TOTALS = `
 
   -- As settle_records before, and counts the records.
   CREATE FUNCTION {schema}.settle_usage(
-    p_ids text[], p_time_ms float8[], p_callers text[], p_models text[], p_channels text[], p_images bigint[],
-    p_charges numeric[], p_records text[], p_now_ms float8, p_outcomes text[], p_durations integer[], p_tokens bigint[]
+    ${SETTLE_PARAMETERS}
   ) RETURNS boolean LANGUAGE plpgsql {settings} AS $$
   DECLARE
     before record;
     item record;
     has_alert boolean := false;
   BEGIN
-    PERFORM {schema}.lock_balances(p_callers);
-    before := {schema}.replace_unsettled(p_ids);
-    FOR item IN
-      WITH kept AS (
-        INSERT INTO {schema}.records (id, state, time, caller, model, channel, images, charge, period, record, outcome,
-            duration_ms, tokens)
-          SELECT i.id, 'settled', to_timestamp(i.time_ms / 1000), i.caller, i.model, i.channel, i.images, i.charge,
-              p.period, {schema}.with_field(i.record, 'period', p.period)::json, i.outcome, i.duration_ms, i.tokens
-            FROM unnest(p_ids, p_time_ms, p_callers, p_models, p_channels, p_images, p_charges, p_records, p_outcomes,
-                p_durations, p_tokens)
-              WITH ORDINALITY AS i (id, time_ms, caller, model, channel, images, charge, record, outcome, duration_ms,
-                tokens, place)
-            CROSS JOIN LATERAL (
-              SELECT coalesce((SELECT h.period FROM {schema}.holds h WHERE h.id = i.id OFFSET 0),
-                before.gone_periods[array_position(before.gone, i.id)]) AS period OFFSET 0
-            ) p
-            ORDER BY i.place
-          ON CONFLICT DO NOTHING
-          RETURNING id, period, 1 AS sign, ${COUNTED}
-      ), queued AS (
-        INSERT INTO {schema}.outbox AS o (id, state) SELECT id, 'settled' FROM kept
-          ON CONFLICT (id) DO UPDATE
-            SET sequence = excluded.sequence, state = excluded.state, leased_until = excluded.leased_until
-      ), counted AS (${toUpsert("kept")}
-      ), ended AS (
-        DELETE FROM {schema}.holds WHERE id = ANY (p_ids) RETURNING caller, amount, period
-      ), part AS (
-        SELECT caller, period, charge AS settled, 0 AS held FROM kept
-        UNION ALL SELECT caller, period, 0, amount FROM ended
-      ), change AS (
-        SELECT caller, coalesce(sum(settled), 0) AS settled, coalesce(sum(held), 0) AS held FROM part GROUP BY caller
-      ), balanced AS (
-        UPDATE {schema}.balances b
-          SET settled = trim_scale(b.settled + change.settled), held = trim_scale(b.held - change.held)
-          FROM change WHERE b.caller = ANY (ARRAY(SELECT caller FROM change)) AND b.caller = change.caller
-            AND (change.settled <> 0 OR change.held <> 0)
-          RETURNING b.caller, b.settled, b.budget, b.alerted, change.settled AS added
-      )
-      SELECT b.caller, NULL AS period, b.settled, 0 AS held, b.budget, b.alerted FROM balanced b
-        WHERE b.added > 0 AND b.budget > 0 AND b.alerted < 100 AND b.settled * 2 >= b.budget
-      UNION ALL
-      SELECT p.caller, p.period, coalesce(sum(p.settled), 0), coalesce(sum(p.held), 0), NULL, NULL FROM part p
-        WHERE p.period IS NOT NULL GROUP BY p.caller, p.period
-    LOOP
-      IF item.period IS NOT NULL THEN
-        has_alert := {schema}.change_period(item.caller, item.period, item.settled, -item.held, p_now_ms) OR has_alert;
-      ELSE
-        has_alert :=
-          {schema}.note_alerts(item.caller, NULL, item.settled, item.budget, item.alerted, p_now_ms) OR has_alert;
-      END IF;
-    END LOOP;
+    ${writeSettlement(RECORD_WITH_PERIOD)}
     RETURN has_alert;
   END $$;
 

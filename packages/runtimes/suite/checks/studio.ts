@@ -13,6 +13,33 @@ function serveStudio({ host, serve }: Bench, options: StudioOptions): string {
   return `${host.origin}/studio`;
 }
 
+/** Opens the page without a session, and then the link that is printed meanwhile: it leads to the page. */
+async function expectLink(url: string, headers: Record<string, string>): Promise<void> {
+  const lines: string[] = [];
+  const { console } = globalThis;
+  const error = console.error.bind(console);
+  const stderr: { write?: (text: string) => unknown } | undefined = globalThis.process?.stderr;
+  const write = stderr?.write?.bind(stderr);
+  const keep = (text: string): boolean => lines.push(text) > 0;
+  try {
+    console.error = keep;
+    if (write !== undefined && stderr !== undefined) stderr.write = keep;
+    expectMatch(await readResponse(await fetch(url, { headers })), { status: 403, text: /in its terminal/ });
+  } finally {
+    console.error = error;
+    if (write !== undefined && stderr !== undefined) stderr.write = write;
+  }
+  const query = /\?token=[\da-f]{64}/.exec(lines.join(""))?.[0];
+  assert.ok(query !== undefined, `no link in ${lines.join()}`);
+  const opened = await fetch(url + query, { headers, redirect: "manual" });
+  assert.equal(opened.status, 303);
+  const cookie = opened.headers.get("set-cookie")?.split(";")[0] ?? "";
+  expectMatch(await readResponse(await fetch(url, { headers: { ...headers, cookie } })), {
+    status: 200,
+    text: /studio-base/,
+  });
+}
+
 /** The page for the operator. */
 export const studio: readonly Check[] = [
   {
@@ -52,19 +79,31 @@ export const studio: readonly Check[] = [
     },
   },
   {
-    name: "opens the studio without authorize for this machine only, and never if the address is not known",
+    name: "opens the studio without authorize for a link of this machine only, and never if the address is not known",
     async run(bench) {
       const url = serveStudio(bench, {});
-
-      const local = await readResponse(await fetch(url));
-      const proxied = await readResponse(await fetch(url, { headers: { "x-forwarded-for": "127.0.0.1" } }));
-
       if (bench.host.runtime.startsWith("workerd")) {
-        expectMatch(local, { status: 403, text: /this host does not say where a request comes from/ });
-      } else {
-        expectMatch(local, { status: 200, text: /studio-base/ });
-        expectMatch(proxied, { status: 403, text: /came through a proxy/ });
+        expectMatch(await readResponse(await fetch(url)), {
+          status: 403,
+          text: /this host does not say where a request comes from/,
+        });
+        return;
       }
+      await expectLink(url, {});
+      const proxied = await fetch(url, { headers: { "x-forwarded-for": "127.0.0.1" } });
+      expectMatch(await readResponse(proxied), { status: 403, text: /came through a proxy/ });
+    },
+  },
+  {
+    name: "opens the studio for a link of the terminal, if authorize says so",
+    async run(bench) {
+      const headers = { "x-team": "a" };
+      const url = serveStudio(bench, {
+        authorize: (request) => request.headers.get("x-team") === "a" && "terminal",
+      });
+
+      await expectLink(url, headers);
+      expectMatch(await readResponse(await fetch(url)), { status: 403, text: /returned neither/ });
     },
   },
 ];

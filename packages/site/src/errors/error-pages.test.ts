@@ -11,7 +11,7 @@ it("every code of docs/errors.md has what its page says, and the reverse", () =>
   expect(ROWS.map(({ code }) => code).toSorted()).toEqual(Object.keys(ERROR_PAGES).toSorted());
 });
 
-it.each(ROWS)("docs/errors/$code.md is up to date (vitest --update)", async (row) => {
+it.each(ROWS)("the page of $code in docs/errors is up to date (vitest --update)", async (row) => {
   await expect(renderErrorPage(row)).toMatchFileSnapshot(join(FOLDER, `${row.code}.md`));
 });
 

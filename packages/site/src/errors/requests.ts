@@ -81,7 +81,7 @@ export const REQUEST_ERRORS = {
     charged: NOT_SENT,
     client: "Use another model, or tell the operator.",
     operator:
-      "Add the name or its series to [`model_details`](../pricing.md). With `jsonFile`, call `gateway.reload()` after the change.",
+      "Add the name or its series to [`model_details`](../pricing.md). With `jsonFile` and without `watch`, call `gateway.reload()` after the change.",
     message: "The model image-edit-max has no price here.",
   },
   group_not_priced: {
@@ -315,6 +315,7 @@ export const REQUEST_ERRORS = {
       "As many requests as `concurrent` allows are in progress.",
       "The model's own `limits` are reached, for all callers together.",
       "Too many requests of the caller wait for tasks.",
+      "The tasks of the caller that have not ended have used up [its share](../tasks.md#the-share-of-a-caller) of the room.",
     ],
     charged: NOT_SENT,
     client:

@@ -87,11 +87,14 @@ export const SERVER_ERRORS = {
   },
   task_queue_full: {
     means: "The task store has no room for another task that has not ended.",
-    when: ["As many tasks wait or run as the store keeps: 1,000 for the ledger in memory."],
+    when: [
+      "As many tasks of all callers wait or run as `tasks.maxOpen` and `tasks.maxOpenBytes` allow, and the caller has none of them.",
+    ],
     charged: NOT_SENT,
     client: "Repeat after the seconds of `retry-after`.",
     operator:
-      "Run more processes, or use [a ledger with a larger task store](../tasks.md#which-ledgers-have-tasks).",
+      "Run more processes, raise [`tasks.maxOpen`](../configuration.md), or use " +
+      "[a ledger with a larger task store](../tasks.md#which-ledgers-have-tasks).",
     message: "This server has no room for more tasks: try again later.",
   },
   overloaded: {

@@ -73,6 +73,7 @@ export const UPSTREAM_ERRORS = {
     means: "The provider's response was not complete or not usable.",
     when: [
       "The response broke off, is larger than `maxUpstreamResponseBytes`, or is not JSON.",
+      "Its JSON holds more than 10,000 values or 64 levels, more than 1 MiB besides strings, or more than 4 MiB if the provider delivers only links.",
       "The deadline of `gateway.close()` passed while the provider was responding.",
     ],
     charged: MAYBE_MADE,

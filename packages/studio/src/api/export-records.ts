@@ -1,5 +1,5 @@
 import type { ClientSignal } from "@calotype/core/adapter";
-import type { RecordPage, RecordQuery } from "@calotype/core/billing";
+import type { RecordQuery } from "@calotype/core/billing";
 import type { UsageRecord } from "../wire.js";
 import type { ApiParts } from "./route.js";
 
@@ -9,6 +9,12 @@ const MAX_EXPORTED = 100_000;
 /** Without this mark, Excel reads the file in the encoding of the system's language, and Chinese names are not readable. */
 const UTF_8_MARK = "\u{FEFF}";
 
+const SEPARATORS = String.raw`,;\t\r\n`;
+/** What may be between the beginning of a cell and its formula: spreadsheet programs drop white space and quotation marks. */
+const IGNORED = String.raw`${SEPARATORS}\s\p{Cc}\p{Cf}"'`;
+const FORMULA = new RegExp(`(?<![${IGNORED}])[${IGNORED}]*(?=[=+\\-@＝＋－＠])`, "gu");
+const SEPARATOR = new RegExp(`[${SEPARATORS}]`);
+
 export const EXPORT_FORMATS = {
   csv: { type: "text/csv; charset=utf-8", head: UTF_8_MARK + toLine(columnNames()), write: toCsvLine },
   jsonl: { type: "application/jsonl; charset=utf-8", head: "", write: toJsonLine },
@@ -16,9 +22,12 @@ export const EXPORT_FORMATS = {
 
 type Format = (typeof EXPORT_FORMATS)[keyof typeof EXPORT_FORMATS];
 
+/** How many records are sent at once. */
+const RECORDS_AT_ONCE = 500;
+
 /**
- * Reads the first page of records, and then returns the lines: so a query that cannot be used is refused before the response
- * has begun. The others are read as the client reads them, at most {@link MAX_EXPORTED}.
+ * Reads the first record, and then returns the lines: so a query that cannot be used is refused before the response has begun.
+ * The others are read as the client reads them, at most {@link MAX_EXPORTED}.
  */
 export async function openExport(
   { gateway: { usage }, logger }: Pick<ApiParts, "gateway" | "logger">,
@@ -26,26 +35,29 @@ export async function openExport(
   { head, write }: Format,
   signal: ClientSignal,
 ): Promise<AsyncIterable<Uint8Array>> {
-  const whole = { ...query, limit: 500, cursor: undefined };
-  const first = await usage.page(whole, { signal });
+  const whole = { ...query, limit: MAX_EXPORTED, cursor: undefined };
+  const records = usage.list(whole, { signal })[Symbol.asyncIterator]();
+  let next = await records.next();
   async function* readLines(): AsyncGenerator<Uint8Array, void, undefined> {
     const encoder = new TextEncoder();
-    let page: RecordPage = first;
     let text = head;
-    for (let count = page.records.length; ; count += page.records.length) {
-      for (const record of page.records) text += write(record);
-      yield encoder.encode(text);
-      text = "";
-      if (page.next === undefined || count >= MAX_EXPORTED) return;
-      try {
-        page = await usage.page({ ...whole, cursor: page.next }, { signal });
-      } catch (cause) {
-        if (signal.aborted) return;
-        // The head of the response is sent. The host ends the connection, so the client knows that the file is not complete.
-        logger.error({ err: cause }, "Records could not be exported.");
-        throw cause;
+    try {
+      for (let count = 1; next.done !== true; count++) {
+        text += write(next.value);
+        next = await records.next();
+        if (count % RECORDS_AT_ONCE !== 0 || next.done === true) continue;
+        yield encoder.encode(text);
+        text = "";
       }
+    } catch (cause) {
+      if (signal.aborted) return;
+      // The head of the response is sent. The host ends the connection, so the client knows that the file is not complete.
+      logger.error({ err: cause }, "Records could not be exported.");
+      throw cause;
+    } finally {
+      await records.return?.();
     }
+    yield encoder.encode(text);
   }
   return readLines();
 }
@@ -93,11 +105,16 @@ function toLine(cells: readonly (string | number | null | undefined)[]): string 
 }
 
 /**
- * Spreadsheet programs run a cell that begins with one of these, or with its full-width form, as a formula. Some ignore
- * white space before it. An apostrophe before it makes it plain text.
+ * Spreadsheet programs run a cell as a formula that begins with one of the four signs, or with its full-width form. An apostrophe
+ * before the sign makes the cell plain text. Where the comma is the decimal sign, programs split lines at semicolons, and the quotation
+ * marks of a value within such a part do not count. So a sign after a separator gets an apostrophe too.
  */
 function toCell(value: string | number): string {
-  const text =
-    typeof value === "string" && /^(?:\s*[=+\-@＝＋－＠]|[\t\r\n])/.test(value) ? `'${value}` : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  if (typeof value === "number") return String(value);
+  const plain = value
+    .replace(FORMULA, (ignored, at: number) =>
+      at === 0 || SEPARATOR.test(ignored) ? `${ignored}'` : ignored,
+    )
+    .replace(/^(?=[\t\r\n])/, "'");
+  return plain.includes('"') || SEPARATOR.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
 }

@@ -219,7 +219,7 @@ describe("other prices", () => {
     const ledger = await fill(5_000);
     let read = 0;
     const { studio } = openStudio(
-      {},
+      { authorize: () => "viewer" },
       {
         ledger: {
           ...ledger,

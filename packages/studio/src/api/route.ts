@@ -17,6 +17,7 @@ export type StudioGateway = Pick<
   | "prices"
   | "checkPrices"
   | "usage"
+  | "refusals"
   | "budgets"
   | "limits"
   | "callers"

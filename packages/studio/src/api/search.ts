@@ -5,7 +5,7 @@ import type { SearchResult } from "../wire.js";
 import { listStored } from "./caller-list.js";
 import { listModels } from "./list-models.js";
 import type { ApiRoute, StudioGateway } from "./route.js";
-import { findRecord } from "./usage.js";
+import { findRequest } from "./usage.js";
 
 /** How many callers and models a search returns. */
 const MAX_RESULTS = 8;
@@ -27,7 +27,7 @@ export const SEARCH_ROUTES: readonly ApiRoute[] = [
       const [callers, models, found] = await Promise.all([
         findCallers(gateway, text),
         findModels(gateway, text, request.signal),
-        text === "" ? undefined : findRecord(gateway, text),
+        text === "" ? undefined : findRequest(gateway, text),
       ]);
       const result: SearchResult = { callers, models, ...(found !== undefined && { request: found }) };
       return respondWithJson(result);

@@ -75,7 +75,10 @@ describe("usage over time", () => {
       begun.resolve();
       return await ended;
     };
-    const slow: HistoryLedger = { ...ledger, history: { ...history, series: wait, page: wait } };
+    const list = async function* (query: unknown, options?: ReportOptions): AsyncGenerator<never> {
+      yield await wait(query, options);
+    };
+    const slow: HistoryLedger = { ...ledger, history: { ...history, series: wait, page: wait, list } };
     const { send, log } = openStudio({}, { ledger: slow });
     const leaving = new AbortController();
     const responding = send({ path, signal: leaving.signal });
@@ -215,6 +218,16 @@ it("without totals, a request is found by its id for some minutes", async () => 
   expect((await studio.send({ path: `/api/requests/${id}` })).json).toMatchObject({ id, charge: "0.2" });
 });
 
+it("a refused request is found by its id, with why it was refused", async () => {
+  const studio = openStudio();
+  const request = new Request("http://localhost/v1/images/generations", { method: "POST" });
+  const id = (await studio.gateway.fetch(request)).headers.get("x-request-id") ?? "";
+
+  const refused = { state: "refused", id, status: 401, code: "invalid_api_key", method: "POST" };
+  expect((await studio.send({ path: `/api/requests/${id}` })).json).toMatchObject(refused);
+  expect((await studio.send({ path: `/api/search?text=${id}` })).json).toMatchObject({ request: refused });
+});
+
 it.each(["tomorrow", "+275760-09-13T00:00:00.000Z", "-271821-04-20T00:00:00.000Z"])(
   "without totals, a request id near %s gets a 400",
   async (near) => {
@@ -225,6 +238,19 @@ it.each(["tomorrow", "+275760-09-13T00:00:00.000Z", "-271821-04-20T00:00:00.000Z
     expect([status, json]).toMatchObject([400, { error: { code: "invalid_request_error" } }]);
   },
 );
+
+async function* toAsync<T>(values: readonly T[]): AsyncGenerator<T> {
+  yield* values;
+}
+
+/** Exports a record with this end user as CSV. */
+async function exportEndUser(endUser: string): Promise<string> {
+  const studio = openStudio();
+  vi.spyOn(studio.gateway.usage, "list").mockReturnValue(toAsync([{ ...RECORD, endUser }]));
+  return (await studio.send({ path: address("records/export", { format: "csv" }) })).text;
+}
+
+const withoutMarks = (value = ""): string => value.replaceAll("'", "");
 
 describe("export", () => {
   it("as CSV has a line for each record, and no cell that a program for tables would run", async () => {
@@ -238,24 +264,85 @@ describe("export", () => {
 
     expect(status).toBe(200);
     expect(headers["content-disposition"]).toBe('attachment; filename="usage.csv"');
-    const [head, one, two, end] = text.split("\r\n");
+    const [head, ...lines] = text.split("\r\n");
     expect(head).toMatch(/^\uFEFFtime,id,caller,.*,charge,endUser,tags$/);
-    expect(one).toMatch(/,shop,.*,0\.2,"'=cmd\|""1"",2",$/);
-    expect(two).toMatch(/,0\.2,'-1\+1,$/);
-    expect(end).toBe("");
+    // Records of the same millisecond are in the order of their ids.
+    expect(lines.toSorted()).toEqual([
+      "",
+      expect.stringMatching(/,shop,.*,0\.2,(?:"'=cmd\|""1"",2"|'-1\+1),$/),
+      expect.stringMatching(/,shop,.*,0\.2,(?:"'=cmd\|""1"",2"|'-1\+1),$/),
+    ]);
   });
 
-  it.each(["=1", "+1", "-1", "@a", "\t=1", " =1", "\u00A0=1", "＝1", "＋1", "－1", "＠a", "\n=1"])(
-    "as CSV has an apostrophe before %j",
-    async (endUser) => {
-      const studio = openStudio();
-      vi.spyOn(studio.gateway.usage, "page").mockResolvedValue({ records: [{ ...RECORD, endUser }] });
+  it.each([
+    ["=1", "'=1"],
+    ["+1", "'+1"],
+    ["-1", "'-1"],
+    ["@a", "'@a"],
+    ["\t=1", "'\t'=1"],
+    [" =1", " '=1"],
+    ["\u00A0=1", "\u00A0'=1"],
+    ["\u200B=1", "\u200B'=1"],
+    ["＝1", "'＝1"],
+    ["＋1", "'＋1"],
+    ["－1", "'－1"],
+    ["＠a", "'＠a"],
+    ["\n=1", "'\n'=1"],
+    ["\ta", "'\ta"],
+    ["a;=1", "a;'=1"],
+    ["a,=1", "a,'=1"],
+    ["a\t @b", "a\t '@b"],
+    ["a\r\n-1", "a\r\n'-1"],
+    ['a;"=1"', 'a;"\'=1"'],
+    ["a;;＝1", "a;;'＝1"],
+    ["a=1", "a=1"],
+    ["mia-1@shop.example", "mia-1@shop.example"],
+    ["a; b", "a; b"],
+  ])("as CSV has %j as %j, in quotation marks if it has a separator", async (endUser, cell) => {
+    const isQuoted = /[",;\t\r\n]/.test(cell);
 
-      const { text } = await studio.send({ path: address("records/export", { format: "csv" }) });
+    const text = await exportEndUser(endUser);
 
-      expect(text).toContain(`'${endUser}`);
-    },
-  );
+    expect(text).toContain(isQuoted ? `,"${cell.replaceAll('"', '""')}",` : `,${cell},`);
+    expect(readCsv(text, ",").at(1)?.at(-2)).toBe(cell);
+  });
+
+  it("as CSV has no cell that begins with a formula, whatever a program takes as the separator", async () => {
+    const parts = [
+      "=1",
+      "+",
+      "@a",
+      "＝",
+      "a",
+      "b ",
+      " ",
+      '"',
+      '""',
+      "'",
+      ",",
+      ";",
+      "\t",
+      "\r",
+      "\n",
+      "\u00A0",
+      "",
+    ];
+    const endUsers = parts.flatMap((one) => parts.flatMap((two) => parts.map((three) => one + two + three)));
+    const studio = openStudio();
+    const records = endUsers.map((endUser) => ({ ...RECORD, endUser }));
+    vi.spyOn(studio.gateway.usage, "list").mockReturnValue(toAsync(records));
+
+    const { text } = await studio.send({ path: address("records/export", { format: "csv" }) });
+
+    for (const separator of [",", ";", "\t"]) {
+      const cells = readCsv(text, separator).flat();
+      expect(cells.filter((cell) => /^[\s"]*[=+\-@＝＋－＠]/.test(cell))).toEqual([]);
+    }
+    const lines = readCsv(text, ",").slice(1, -1);
+    expect(lines.map((line) => [line.length, withoutMarks(line.at(-2))])).toEqual(
+      endUsers.map((endUser) => [18, withoutMarks(endUser)]),
+    );
+  });
 
   it("as JSON Lines has the records that the filters select, beyond one page", async () => {
     const studio = openStudio({}, { callers: [{ id: "shop", key: CALLER_KEY }] });
@@ -278,3 +365,29 @@ describe("export", () => {
     expect((await openStudio().send({ path: address("records/export", query) })).status).toBe(400);
   });
 });
+
+/** Reads CSV by RFC 4180 with a separator. As in Excel, quotation marks count only if a cell begins with them. */
+function readCsv(text: string, separator: string): readonly (readonly string[])[] {
+  const lines: string[][] = [[]];
+  let at = text.startsWith("\uFEFF") ? 1 : 0;
+  while (at <= text.length) {
+    let cell = "";
+    if (text[at] === '"') {
+      for (at++; at < text.length; at++) {
+        if (text[at] !== '"') cell += text[at];
+        else if (text[at + 1] === '"') cell += text[++at];
+        else break;
+      }
+      at++;
+    }
+    while (at < text.length && text[at] !== separator && text[at] !== "\r" && text[at] !== "\n")
+      cell += text[at++];
+    lines.at(-1)?.push(cell);
+    if (text[at] !== separator) {
+      if (text[at] === "\r" && text[at + 1] === "\n") at++;
+      lines.push([]);
+    }
+    at++;
+  }
+  return lines.slice(0, -1);
+}

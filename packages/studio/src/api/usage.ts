@@ -1,7 +1,7 @@
 import { GatewayError, isGatewayError } from "@calotype/core";
 import type { GatewayResponse } from "@calotype/core/adapter";
 import { respond, respondWithJson } from "../respond.js";
-import type { UsageRecord, UsageReport } from "../wire.js";
+import type { FoundRequest, UsageRecord, UsageReport } from "../wire.js";
 import { EXPORT_FORMATS, openExport } from "./export-records.js";
 import type { ApiRoute, StudioGateway } from "./route.js";
 import { readPrevious, readRecordQuery, readSeriesQuery } from "./usage-query.js";
@@ -58,11 +58,11 @@ export const USAGE_ROUTES: readonly ApiRoute[] = [
     path: "requests/:id",
     role: "viewer",
     async run({ gateway }, { values: { id = "" }, query }) {
-      const record = await findRecord(gateway, id, query.get("near"));
-      if (record !== undefined) return respondWithJson(record);
+      const found = await findRequest(gateway, id, query.get("near"));
+      if (found !== undefined) return respondWithJson(found);
       throw new GatewayError(
         "not_found",
-        "There is no record with this request id. Requests that reached no provider have none.",
+        "There is no request with this id. The last 1,000 refused requests of each caller are kept.",
       );
     },
   },
@@ -85,11 +85,22 @@ const AROUND_MS = 600_000;
 /** The last time of JavaScript, in the year 275760. */
 const MAX_TIME = 8.64e15;
 
-/** Finds the record of a request. `near` is a time at which it may have arrived. */
-export async function findRecord(
-  { usage }: StudioGateway,
+/** Finds the record of a request, or why it was refused. `near` is a time at which it may have arrived. */
+export async function findRequest(
+  gateway: StudioGateway,
   id: string,
   near: string | null = null,
+): Promise<FoundRequest | undefined> {
+  const record = await findRecord(gateway, id, near);
+  if (record !== undefined) return record;
+  const refusal = await gateway.refusals.find(id);
+  return refusal && { state: "refused", ...refusal };
+}
+
+async function findRecord(
+  { usage }: StudioGateway,
+  id: string,
+  near: string | null,
 ): Promise<UsageRecord | undefined> {
   try {
     return await usage.find(id);

@@ -3,6 +3,7 @@ import type { GatewayRequest, GatewayResponse } from "@calotype/core/adapter";
 import { createEmulator, type Emulator } from "@calotype/emulator";
 import { onTestFinished } from "vitest";
 import { createStudio, type Studio, type StudioOptions } from "../studio.js";
+import { openSession } from "./open-session.js";
 
 export const MODEL = "seedream-4-0-250828";
 export const CALLER_KEY = "caller-canary-51d20c7e";
@@ -31,6 +32,9 @@ interface SentRequest {
   /** The beginning of an absolute URL. Default: the URL begins with its path. */
   readonly origin?: string;
   readonly signal?: AbortSignal;
+  readonly httpVersion?: string | undefined;
+  /** Default: of a browser that has opened a printed link, if the studio has no `authorize`. */
+  readonly cookie?: string;
 }
 
 /** A response that was read to its end. */
@@ -73,7 +77,8 @@ export function openStudio(
   };
   const studio = createStudio(gateway, { logger: { warn: write, error: write }, ...options });
   const send: OpenStudio["send"] = async (sent) => {
-    const responded = studio.handle(toRequest(sent));
+    const cookie = sent.cookie ?? (await openSession(studio, sent.mountPath));
+    const responded = studio.handle(toRequest({ ...sent, cookie }));
     if (responded === null) throw new Error("The path is not one of the studio.");
     return read(await responded);
   };
@@ -89,8 +94,10 @@ function toRequest({
   mountPath,
   origin = "",
   signal = new AbortController().signal,
+  httpVersion,
+  cookie,
 }: SentRequest): GatewayRequest {
-  const all = Object.entries({ ...OWN_PAGE, ...headers }).filter(
+  const all = Object.entries({ ...OWN_PAGE, ...(cookie && { cookie }), ...headers }).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
   );
   const text = typeof body === "string" ? body : JSON.stringify(body ?? {});
@@ -101,6 +108,7 @@ function toRequest({
     headers: new Headers(all),
     body: method === "GET" ? null : new Blob([text]).stream(),
     signal,
+    httpVersion,
     ...(address !== null && { clientAddress: () => address }),
   };
 }

@@ -1,4 +1,4 @@
-import type { ImageRequest } from "../../types.js";
+import { isLink } from "../../images/reference-image.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
 import type { Family } from "../family.js";
 import { raiseSeed } from "../fan-out.js";
@@ -43,6 +43,7 @@ export const gemini: Family = {
   },
   findCapabilities: createRowFinder(GEMINI_MODELS, { toRowName: (name) => name, buildDate: /-preview$/ }),
   normalize: normalizeGemini,
+  // Gemini opens no links.
   needsImageBytes: ({ images }) => images.some(isLink),
   toUpstream: toGemini,
   raiseSeed: raiseGeminiSeed,
@@ -51,11 +52,6 @@ export const gemini: Family = {
   fromUpstream: fromGemini,
   toFailure: ({ status, body }) => toGeminiFailure(status, body),
 };
-
-/** Gemini opens no links: the gateway downloads them. */
-function isLink(image: ImageRequest["images"][number]): boolean {
-  return typeof image === "string" && !image.startsWith("data:");
-}
 
 function raiseGeminiSeed(upstreamFields: JsonObject, amount: number): JsonObject {
   const { generationConfig } = upstreamFields;

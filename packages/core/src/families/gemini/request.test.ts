@@ -111,7 +111,7 @@ describe("n images", () => {
     [1, undefined, 1],
     [4, 4, 4],
     [10, 10, 10],
-  ])("%s are %s calls", (n, upstreamCalls, maxImages) => {
+  ])("n: %s, with several calls: %s", (n, upstreamCalls, maxImages) => {
     const request = normalize(n === undefined ? {} : { n });
     expect(request).toMatchObject({ maxImages });
     expect(request.upstreamCalls).toBe(upstreamCalls);

@@ -63,14 +63,14 @@ describe.each([
   { mode: "nearest", sizes: "nearest", cases: NEAREST },
 ] as const)("with sizes: $mode", ({ sizes, cases }) => {
   const named = cases.map(([model, fields, ratio, tier]) => ({
-    name: `${model} takes ${JSON.stringify(fields)}`,
+    name: `${model} takes ${JSON.stringify(fields)} as ratio ${ratio ?? "of its own"} and tier ${tier ?? "of its own"}`,
     model,
     fields,
     ratio,
     tier,
   }));
 
-  it.each(named)("$name as ratio $ratio and tier $tier", ({ model, fields, ratio, tier }) => {
+  it.each(named)("$name", ({ model, fields, ratio, tier }) => {
     const { imageConfig } = choose(model, fields, sizes);
     const expected = {
       ...(ratio !== undefined && { aspectRatio: ratio }),

@@ -44,12 +44,11 @@ export interface ReportedError {
 
 /**
  * Reads the error bodies of OpenAI and of the services with its API: `{"error":{"message","type","param","code"}}`,
- * `{"code","error":"…"}`, `{"code","message"}`, and FastAPI's `{"detail": "…" | [{"loc","msg"}]}`.
+ * `{"code","error":"…"}` and `{"code","message"}`.
  */
 export function readError(body: JsonObject): ReportedError {
-  const { error, detail } = body;
+  const { error } = body;
   if (typeof error === "string") return { code: readCode(body["code"]), message: readText(error) };
-  if (detail !== undefined && error === undefined) return readDetail(detail);
   const { code, type, message, param } = isJsonObject(error) ? error : body;
   return {
     code: readCode(code),
@@ -63,14 +62,6 @@ export function readError(body: JsonObject): ReportedError {
 function readCode(code: unknown): string | undefined {
   const value = toPlainNumber(code);
   return typeof value === "number" ? String(value) : readText(value);
-}
-
-function readDetail(detail: unknown): ReportedError {
-  const [first]: readonly unknown[] = Array.isArray(detail) ? detail : [];
-  if (!isJsonObject(first)) return { message: readText(detail) };
-  const path: readonly unknown[] = Array.isArray(first["loc"]) ? first["loc"] : [];
-  const param = path.filter((name) => name !== "body").join(".");
-  return { code: readText(first["type"]), message: readText(first["msg"]), param: readText(param) };
 }
 
 /** The meaning of an error: by its code, then by its type, then by its status. */

@@ -2,7 +2,7 @@ import type { ImageResult, ResultError, ResultImage, Usage } from "../../types.j
 import { isJsonObject, type JsonObject } from "../../util/json.js";
 import type { Dialect } from "../dialect.js";
 import type { ResponseShape } from "../response-shape.js";
-import { countItems, readCount, readMadeImage, readText } from "../shared.js";
+import { countItems, isSuccessCode, readCount, readMadeImage, readText } from "../shared.js";
 import { type Codes, readError, toReportedFailure } from "./failure.js";
 
 /** Which of the tokens and costs a response reports. `undefined` if it reports nothing. */
@@ -21,7 +21,10 @@ export function createShape(codes: Codes, different: Partial<ResponseShape> = {}
     failure: "error",
     readItem,
     readUsage: readTokens,
-    readFailure: (failure) => (failure ? toReportedFailure(codes, { error: failure }) : undefined),
+    readFailure: (failure) =>
+      failure && !(isJsonObject(failure) && isSuccessCode(failure["code"]))
+        ? toReportedFailure(codes, { error: failure })
+        : undefined,
     readCreated: readCount,
     ...different,
   };

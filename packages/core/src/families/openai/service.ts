@@ -1,5 +1,5 @@
 import { invalidRequest } from "../../errors.js";
-import type { ReferenceImage } from "../../images/reference-image.js";
+import { isLink, type ReferenceImage } from "../../images/reference-image.js";
 import { parsePixels } from "../../images/size.js";
 import type { ImageRequest, ResponseFormat } from "../../types.js";
 import type { JsonObject } from "../../util/json.js";
@@ -27,6 +27,11 @@ export interface Service {
   readonly count?: string;
   /** `form`: files to `/images/edits`. `none`: it takes none. Otherwise the fields of JSON that hold the images. */
   readonly references: "form" | "none" | ((images: readonly ReferenceImage[]) => JsonObject);
+  /**
+   * False if the gateway downloads the images behind links. A server of one's own must not open links of clients: it may reach
+   * hosts that they do not. Default true.
+   */
+  readonly opensLinks?: boolean;
   /** The most reference images. Default: no limit besides that of the model. */
   readonly maxReferences?: number;
   /** The path of JSON with reference images. Default: that of generations. */
@@ -61,7 +66,8 @@ export function createService(service: Service): ServiceDialect {
     ...(requestIdHeader !== undefined && { requestIdHeader }),
     delivers,
     reportsTokens: false,
-    needsImageBytes: (request) => isForm(service, request),
+    needsImageBytes: (request) =>
+      isForm(service, request) || (service.opensLinks === false && request.images.some(isLink)),
     toUpstream: (request, model) => toService(service, request, model),
     fromUpstream: createResponseReader(shape),
     responseShape: service.isRelayed === false ? undefined : shape,

@@ -1,4 +1,4 @@
-import { type ReferenceImage, toBase64 } from "../../images/reference-image.js";
+import { toBase64 } from "../../images/reference-image.js";
 import { createCodeTable } from "../shared.js";
 import { OPENAI_CODES } from "./failure.js";
 import { type Service, toSides } from "./service.js";
@@ -104,13 +104,9 @@ export const LOCALAI: Service = {
   ...OWN_SERVER,
   delivers: ["b64_json", "url"],
   responseFormats: { url: "url", b64_json: "b64_json" },
-  references: (images) => ({ ref_images: images.map(toBareBase64) }),
+  references: (images) => ({ ref_images: images.map(toBase64) }),
+  opensLinks: false,
   maskPath: "/images/inpainting",
   drops: [...OPENAI_ONLY, "output_format", "quality", "user"],
   response: { leftOut: ["embedding", "index"] },
 };
-
-/** Base64 without the beginning of a data URL. A link stays one. */
-function toBareBase64(image: ReferenceImage): ReturnType<typeof toBase64> {
-  return typeof image === "string" && !image.startsWith("data:") ? image : toBase64(image);
-}

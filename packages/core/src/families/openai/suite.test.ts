@@ -357,7 +357,9 @@ SUBJECTS.push(
   },
 );
 
-describe.each(SUBJECTS)("$family.name with the dialect $dialect", (subject) => {
+const named = SUBJECTS.map((subject) => ({ name: subject.dialect ?? "openai itself", subject }));
+
+describe.each(named)("the dialect of $name", ({ subject }) => {
   it.each(createFamilyChecks(subject))("$name", async ({ run }) => {
     await expect(run()).resolves.toBeUndefined();
   });

@@ -1,5 +1,5 @@
 import type { FormPart } from "../../images/form-body.js";
-import type { ReferenceImage } from "../../images/reference-image.js";
+import { isLink } from "../../images/reference-image.js";
 import type { ImageRequest } from "../../types.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
 import type { UpstreamCall } from "../upstream-call.js";
@@ -34,10 +34,6 @@ function toGeneration({ upstreamFields }: ImageRequest, model: string): Upstream
 /** JSON is not known to have a `markup`. */
 function hasLinksOnly({ images, mask, markup }: ImageRequest): boolean {
   return markup === undefined && [...images, ...(mask === undefined ? [] : [mask])].every(isLink);
-}
-
-function isLink(image: ReferenceImage): image is string {
-  return typeof image === "string" && /^https?:/i.test(image);
 }
 
 function toJsonEdit({ upstreamFields, images, mask }: ImageRequest, model: string): UpstreamCall {

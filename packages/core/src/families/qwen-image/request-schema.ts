@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import type { ReferenceImage } from "../../images/reference-image.js";
+import type { SizeStyle } from "../../images/size.js";
 import type { ResponseFormat } from "../../types.js";
 import { toPlainNumber } from "../../util/json.js";
 import type { SizeFields } from "../choose-size.js";
@@ -139,6 +140,8 @@ export interface QwenImageContent {
   readonly parameters: QwenImageParameters;
   /** Fields of the shorthand that say the size if `parameters` has none. Read only with `sizes: "nearest"`. */
   readonly ratioFields?: Pick<SizeFields, "aspect_ratio" | "resolution">;
+  /** How the client writes sizes, for messages. */
+  readonly sizeSeparator: SizeStyle["separator"];
   /** The field that a parameter came from, for messages. */
   readonly paramOf: (name: "n" | "size") => string;
   readonly responseFormat: ResponseFormat | undefined;

@@ -426,6 +426,43 @@ describe("the shorthand of OpenAI's clients", () => {
   });
 });
 
+describe("the refusal of a size", () => {
+  it.each([
+    ["x", { prompt: "a fox", size: "1024x1024" }, 'size "1024x1024"', "1664x928, or 1472x1104, or 1328x1328"],
+    ["*", { prompt: "a fox", size: "1024*1024" }, 'size "1024*1024"', "1664*928, or 1472*1104, or 1328*1328"],
+    ["no sign", { prompt: "a fox", size: "large" }, 'size "large"', "1664x928, or 1472x1104, or 1328x1328"],
+    [
+      "x, where only * is taken",
+      standard({ parameters: { size: "1024x1024" } }),
+      'parameters.size "1024x1024"',
+      "1664*928, or 1472*1104, or 1328*1328",
+    ],
+    [
+      "x in parameters of the shorthand",
+      { prompt: "a fox", parameters: { size: "1024x1024" } },
+      'parameters.size "1024x1024"',
+      "1664*928, or 1472*1104, or 1328*1328",
+    ],
+  ])(
+    "quotes the client's size, and lists sizes that it can send: %s",
+    async (_what, fields, quoted, list) => {
+      const { body } = await send(fields, "image-max");
+
+      const message = `${quoted} is not supported by this model: send ${list}, or `;
+      expect(body).toMatchObject({ error: { message: expect.stringContaining(message) } });
+    },
+  );
+
+  it.each([
+    ["1024x", "<width>x<height>"],
+    ["1024*", "<width>*<height>"],
+  ])("shows the notation of %j if the model has no row", async (size, notation) => {
+    const { body } = await send({ prompt: "a fox", size }, "sketch");
+
+    expect(body).toMatchObject({ error: { message: expect.stringContaining(`send ${notation}.`) } });
+  });
+});
+
 describe("the limits", () => {
   const FIVE = ["1664*928", "1472*1104", "1328*1328", "1104*1472", "928*1664"];
 

@@ -46,7 +46,7 @@ export function normalizeQwenImage(fields: JsonObject, context: NormalizeContext
   if (size.size === undefined) delete parameters.size;
   else parameters.size = size.size;
   checkCount(parameters, content.paramOf, context.capabilities);
-  checkParameterSize(parameters, content.paramOf, limits);
+  checkParameterSize(parameters, content, limits);
   const images = content.images.map(({ value, param }) =>
     toReferenceImage(value, param, REFERENCE_MEDIA_TYPES),
   );
@@ -148,14 +148,14 @@ function checkCount(
 
 function checkParameterSize(
   { size }: QwenImageContent["parameters"],
-  paramOf: QwenImageContent["paramOf"],
+  { paramOf, sizeSeparator: separator }: QwenImageContent,
   limits: Capabilities["size"],
 ): void {
   if (size === undefined) return;
   const param = paramOf("size");
   if (limits === "none") throw invalidRequest(`${param} is not supported by this model.`, param);
   // Without a row of capabilities any size is accepted, but only in this format.
-  checkSize(size, limits ?? {}, { separator: "*", param });
+  checkSize(separator === "x" ? size.replace("*", "x") : size, limits ?? {}, { separator, param });
 }
 
 /** The place in the standard structure for fields that clients put elsewhere. */
@@ -187,6 +187,7 @@ function readMessages(fields: JsonObject): QwenImageContent {
     input: parsed.input,
     isShorthand: false,
     parameters: parsed.parameters ?? {},
+    sizeSeparator: "*",
     paramOf: (name) => `parameters.${name}`,
     responseFormat: parsed.response_format,
     stream: parsed.stream ?? false,
@@ -290,6 +291,8 @@ function readShorthand(fields: JsonObject): QwenImageContent {
       ...moved,
       ...parsed.parameters,
     },
+    // `parameters` takes the provider's spelling only.
+    sizeSeparator: parsed.parameters?.size !== undefined || parsed.size?.includes("*") ? "*" : "x",
     paramOf: (name) => (parsed.parameters?.[name] === undefined ? name : `parameters.${name}`),
     ratioFields: { aspect_ratio: known["aspect_ratio"], resolution: known["resolution"] },
     responseFormat: parsed.response_format,

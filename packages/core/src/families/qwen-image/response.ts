@@ -2,7 +2,7 @@ import { parsePixels } from "../../images/size.js";
 import type { ImageRequest, ImageResult, MadeImage, ResultImage, Usage } from "../../types.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
 import type { UpstreamFailure } from "../failure.js";
-import { classifyFailure, createCodeTable, readCount, readText } from "../shared.js";
+import { classifyFailure, createCodeTable, isSuccessCode, readCount, readText } from "../shared.js";
 
 /**
  * Reads a response of DashScope: every image of every choice, `image_count` as `generated_images`, and the request id
@@ -35,8 +35,7 @@ function readRequestedSize({ upstreamFields: { parameters } }: ImageRequest): st
 }
 
 function readFailureCode(code: unknown): string | undefined {
-  const text = readText(code);
-  return text?.toLowerCase() === "success" ? undefined : text;
+  return isSuccessCode(code) ? undefined : readText(code);
 }
 
 /** Images of one choice. A text next to them is the prompt as the model rewrote it. */

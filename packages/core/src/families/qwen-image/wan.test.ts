@@ -38,41 +38,41 @@ const parametersOf = ({ upstreamFields }: ImageRequest): JsonObject =>
   upstreamFields["parameters"] as JsonObject;
 
 describe("the number of images of Wan", () => {
-  it.each<[string, (parameters: object) => ImageRequest, object, sent: unknown, most: number]>([
-    ["the shorthand", short, {}, 1, 1],
-    ["the shorthand", short, { n: 0 }, 1, 1],
-    ["the shorthand", short, { n: 1 }, 1, 1],
-    ["the shorthand", short, { n: 4 }, 4, 4],
-    ["the shorthand", short, { parameters: { n: 3 } }, 3, 3],
-    ["the shorthand", short, { enable_sequential: true }, undefined, 12],
-    ["the shorthand", short, { enable_sequential: true, n: 12 }, 12, 12],
-    ["the shorthand", short, { enable_sequential: false }, 1, 1],
-    ["the standard structure", standard, {}, undefined, 4],
-    ["the standard structure", standard, { n: 1 }, 1, 1],
-    ["the standard structure", standard, { enable_sequential: true }, undefined, 12],
-    ["the standard structure", standard, { enable_sequential: true, n: 5 }, 5, 5],
-    ["DashScope's endpoint", native, {}, undefined, 4],
-    ["DashScope's endpoint", native, { n: null }, null, 4],
-    ["DashScope's endpoint", native, { n: 2 }, 2, 2],
-    ["DashScope's endpoint", native, { enable_sequential: true }, undefined, 12],
-  ])("in %s with %o is sent as %o and held for %i", (_name, read, parameters, sent, most) => {
+  it.each<[string, object, sent: unknown, most: number, (parameters: object) => ImageRequest]>([
+    ["the shorthand", {}, 1, 1, short],
+    ["the shorthand", { n: 0 }, 1, 1, short],
+    ["the shorthand", { n: 1 }, 1, 1, short],
+    ["the shorthand", { n: 4 }, 4, 4, short],
+    ["the shorthand", { parameters: { n: 3 } }, 3, 3, short],
+    ["the shorthand", { enable_sequential: true }, undefined, 12, short],
+    ["the shorthand", { enable_sequential: true, n: 12 }, 12, 12, short],
+    ["the shorthand", { enable_sequential: false }, 1, 1, short],
+    ["the standard structure", {}, undefined, 4, standard],
+    ["the standard structure", { n: 1 }, 1, 1, standard],
+    ["the standard structure", { enable_sequential: true }, undefined, 12, standard],
+    ["the standard structure", { enable_sequential: true, n: 5 }, 5, 5, standard],
+    ["DashScope's endpoint", {}, undefined, 4, native],
+    ["DashScope's endpoint", { n: null }, null, 4, native],
+    ["DashScope's endpoint", { n: 2 }, 2, 2, native],
+    ["DashScope's endpoint", { enable_sequential: true }, undefined, 12, native],
+  ])("in %s with %o is sent as %o and held for %i", (_name, parameters, sent, most, read) => {
     const request = read(parameters);
     expect(parametersOf(request)["n"]).toBe(sent);
     expect(request.maxImages).toBe(most);
     expect(request.upstreamCalls).toBeUndefined();
   });
 
-  it.each<[(parameters: object) => ImageRequest, object, string]>([
-    [short, { n: 5 }, "n"],
-    [short, { n: 13, enable_sequential: true }, "n"],
-    [standard, { n: 5 }, "parameters.n"],
-    [standard, { n: 13, enable_sequential: true }, "parameters.n"],
-    [native, { n: 5 }, "parameters.n"],
-    [native, { n: 13, enable_sequential: true }, "parameters.n"],
-    [native, { enable_sequential: "yes" }, "parameters.enable_sequential"],
-    [standard, { enable_sequential: 1 }, "parameters.enable_sequential"],
-    [short, { thinking_mode: "on" }, "thinking_mode"],
-  ])("has limits: %# %o", (read, parameters, param) => {
+  it.each<[string, object, (parameters: object) => ImageRequest]>([
+    ["n", { n: 5 }, short],
+    ["n", { n: 13, enable_sequential: true }, short],
+    ["parameters.n", { n: 5 }, standard],
+    ["parameters.n", { n: 13, enable_sequential: true }, standard],
+    ["parameters.n", { n: 5 }, native],
+    ["parameters.n", { n: 13, enable_sequential: true }, native],
+    ["parameters.enable_sequential", { enable_sequential: "yes" }, native],
+    ["parameters.enable_sequential", { enable_sequential: 1 }, standard],
+    ["thinking_mode", { thinking_mode: "on" }, short],
+  ])("has limits: an error names %s for %o", (param, parameters, read) => {
     expect(() => read(parameters)).toThrow(expect.objectContaining({ param }));
   });
 

@@ -42,14 +42,10 @@ export function normalizeSeedream(fields: JsonObject, context: NormalizeContext)
   const notForEachCall = upstreamCalls > 1 ? ["stream"] : [];
   const { aspect_ratio, resolution } = known;
   const size = readSize({ ...parsed, aspect_ratio, resolution }, context);
-  const upstreamFields = leaveOut(known, [
-    "n",
-    "size",
-    ...size.read,
-    ...unsent,
-    ...notForEachCall,
-    ...refusedFields(capabilities),
-  ]);
+  const { n: _n, size: _size, ...upstreamFields } = known;
+  for (const name of [...size.read, ...unsent, ...notForEachCall, ...refusedFields(capabilities)]) {
+    if (name in upstreamFields) delete upstreamFields[name];
+  }
   put(upstreamFields, "size", size.size);
   put(upstreamFields, "sequential_image_generation", sequential.sequential_image_generation);
   put(upstreamFields, "sequential_image_generation_options", sequential.sequential_image_generation_options);
@@ -86,11 +82,6 @@ function readImages(image: SeedreamFields["image"]): readonly ReferenceImage[] {
   if (image === undefined) return [];
   if (!Array.isArray(image)) return [toReferenceImage(image, "image", REFERENCE_MEDIA_TYPES)];
   return image.map((value, index) => toReferenceImage(value, `image[${index}]`, REFERENCE_MEDIA_TYPES));
-}
-
-/** A copy of the fields without these. */
-function leaveOut(fields: JsonObject, names: readonly string[]): JsonObject {
-  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
 }
 
 /** Sets a field unless the value is `undefined`. */

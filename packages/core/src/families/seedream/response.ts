@@ -2,7 +2,7 @@ import type { ImageRequest, ImageResult, ResultError, ResultImage, Usage } from 
 import { isJsonObject, type JsonObject } from "../../util/json.js";
 import type { UpstreamFailure } from "../failure.js";
 import type { ResponseShape } from "../response-shape.js";
-import { classifyFailure, createCodeTable, readCount, readText } from "../shared.js";
+import { classifyFailure, createCodeTable, isSuccessCode, readCount, readText } from "../shared.js";
 
 /** Reads a response of Ark. Removes failed items from `data`, and replaces the model by its service name. */
 export function fromSeedream(body: JsonObject, request: ImageRequest): ImageResult {
@@ -13,7 +13,7 @@ export function fromSeedream(body: JsonObject, request: ImageRequest): ImageResu
     images,
     errors: images.length === items.length ? [] : readErrors(items),
     fields: { model: request.model, ...fields },
-    failure: isJsonObject(error) ? readError(error) : undefined,
+    failure: readFailure(error),
     usage: readUsage(fields["usage"]),
     created: readCount(created),
   };
@@ -42,6 +42,11 @@ export function readError(error: JsonObject): { code: string; message: string } 
   };
 }
 
+/** The error of the whole response. */
+function readFailure(error: unknown): ReturnType<typeof readError> | undefined {
+  return isJsonObject(error) && !isSuccessCode(error["code"]) ? readError(error) : undefined;
+}
+
 /** `undefined` if the provider did not report what it made. */
 function readUsage(reported: unknown): Usage | undefined {
   const usage = isJsonObject(reported) ? readSeedreamUsage(reported) : {};
@@ -57,7 +62,7 @@ export const SEEDREAM_RESPONSE: ResponseShape = {
   failure: "error",
   readItem: (item, index) => (isImage(item) ? "image" : toResultError(item, index)),
   readUsage,
-  readFailure: (failure) => (isJsonObject(failure) ? readError(failure) : undefined),
+  readFailure,
   readCreated: readCount,
 };
 

@@ -26,6 +26,7 @@ export const seedream: Family = {
     layer_decomposition: "boolean",
     sequential_image_generation_options: "object",
     optimize_prompt_options: "object",
+    tools: "list",
   },
   modelNames: listModelNames(SEEDREAM_MODELS),
   findCapabilities: findSeedreamCapabilities,

@@ -3,4 +3,5 @@ import { emulateProviders } from "./emulate-providers.ts";
 
 Object.assign(process.env, await emulateProviders());
 await import("./server.ts");
-console.log(`The studio: http://localhost:${process.env.PORT || 8787}/studio`);
+const { studio } = await import("./studio.ts");
+studio.printLink(`http://localhost:${process.env.PORT || 8787}/studio`);

@@ -12,7 +12,7 @@ const server = Bun.serve({
 console.log(`Listening on http://localhost:${server.port}/v1`);
 
 gateway.start();
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void close());
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => void close());
 
 function serveStudio(request: Request, from: Bun.Server<unknown>): Promise<Response> {
   return studio.fetch(request, { clientAddress: () => from.requestIP(request)?.address });

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { toExpressHandler } from "@calotype/express";
 import { closeOnSignals } from "@calotype/node";
 import express from "express";
@@ -11,6 +12,8 @@ app.use(toExpressHandler(gateway));
 app.use("/studio", toExpressHandler(studio));
 
 const port = Number(process.env.PORT || 8787);
-const server = app.listen(port, () => console.log(`Listening on http://localhost:${port}/v1`));
+const server = app.listen(port);
+await once(server, "listening"); // fails if the port is in use
+console.log(`Listening on http://localhost:${port}/v1`);
 // On SIGTERM and Ctrl+C: finishes and charges the requests in progress, then ends the process.
 closeOnSignals(server, gateway, { onClosed: closeStores });

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { closeOnSignals } from "@calotype/node";
 import { serve } from "@hono/node-server";
 import { getConnInfo } from "@hono/node-server/conninfo";
@@ -12,8 +13,8 @@ app.get("/healthz", (c) => gateway.fetch(c.req.raw));
 app.all("/studio/*", (c) => studio.fetch(c.req.raw, { clientAddress: () => getConnInfo(c).remote.address }));
 
 const port = Number(process.env.PORT || 8787);
-const server = serve({ fetch: app.fetch, port }, () =>
-  console.log(`Listening on http://localhost:${port}/v1`),
-);
+const server = serve({ fetch: app.fetch, port });
+await once(server, "listening"); // fails if the port is in use
+console.log(`Listening on http://localhost:${port}/v1`);
 // On SIGTERM and Ctrl+C: finishes and charges the requests in progress, then ends the process.
 closeOnSignals(server, gateway, { onClosed: closeStores });

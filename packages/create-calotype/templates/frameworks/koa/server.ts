@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { toKoaMiddleware } from "@calotype/koa";
 import { closeOnSignals } from "@calotype/node";
 import Koa from "koa";
@@ -11,6 +12,8 @@ app.use(toKoaMiddleware(gateway));
 app.use(toKoaMiddleware(studio)); // at /studio
 
 const port = Number(process.env.PORT || 8787);
-const server = app.listen(port, () => console.log(`Listening on http://localhost:${port}/v1`));
+const server = app.listen(port);
+await once(server, "listening"); // fails if the port is in use
+console.log(`Listening on http://localhost:${port}/v1`);
 // On SIGTERM and Ctrl+C: finishes and charges the requests in progress, then ends the process.
 closeOnSignals(server, gateway, { onClosed: closeStores });

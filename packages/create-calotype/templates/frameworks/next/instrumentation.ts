@@ -7,4 +7,8 @@ export async function register(): Promise<void> {
   const { load } = await import("./load.ts");
   const { gateway } = await load();
   gateway.start();
+  if (process.env.NODE_ENV === "development") {
+    const studio = `http://localhost:${process.env.PORT}/studio`;
+    console.log(`The studio: ${studio}. When it is opened, the link for the browser is printed here.`);
+  }
 }

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer } from "node:http";
 import { closeOnSignals, toNodeHandler } from "@calotype/node";
 import { gateway } from "./gateway.ts";
@@ -9,6 +10,8 @@ const serveStudio = toNodeHandler(studio); // at /studio
 const server = createServer((req, res) => serveGateway(req, res, () => serveStudio(req, res)));
 
 const port = Number(process.env.PORT || 8787);
-server.listen(port, () => console.log(`Listening on http://localhost:${port}/v1`));
+server.listen(port);
+await once(server, "listening"); // fails if the port is in use
+console.log(`Listening on http://localhost:${port}/v1`);
 // On SIGTERM and Ctrl+C: finishes and charges the requests in progress, then ends the process.
 closeOnSignals(server, gateway, { onClosed: closeStores });

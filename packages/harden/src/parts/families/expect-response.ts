@@ -30,7 +30,8 @@ export function expectSeedreamResult(body: Fields): ExpectedResult {
     errors: items.flatMap((item, index) =>
       isImage(item) ? [] : [{ index, ...readReason(toRecord(item)["error"]) }],
     ),
-    failure: isObject(body["error"]) ? readReason(body["error"]) : undefined,
+    failure:
+      isObject(body["error"]) && !isSuccess(body["error"]["code"]) ? readReason(body["error"]) : undefined,
     usage: readCounts(body["usage"]),
   };
 }
@@ -47,7 +48,7 @@ export function expectQwenResult(body: Fields): ExpectedResult {
       .map((item) => ({ url: item["image"], revised_prompt }));
   });
   const { code, message } = body;
-  const isFailure = isFilled(code) && code.toLowerCase() !== "success";
+  const isFailure = isFilled(code) && !isSuccess(code);
   const usage = toObject(body["usage"]);
   const count = [usage["image_count"], usage["output_image_count"]].find(isCount);
   return {
@@ -159,6 +160,13 @@ function toObject(value: unknown): Fields {
 
 function isObject(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const SUCCESS_CODES = new Set(["", "0", "200", "ok", "success"]);
+
+/** A code of a service that imitates a provider, which says that nothing failed. */
+function isSuccess(code: unknown): boolean {
+  return (typeof code === "string" || typeof code === "number") && SUCCESS_CODES.has(`${code}`.toLowerCase());
 }
 
 function isFilled(value: unknown): value is string {

@@ -104,7 +104,7 @@ function toGroups(
       : [
           {
             label: shorten(request.id, 32),
-            hint: `${new Date(request.time).toLocaleString(language)} · ${request.charge ?? "–"}`,
+            hint: `${new Date(request.time).toLocaleString(language)} · ${request.state === "refused" ? usage.outcomes.refused : (request.charge ?? "–")}`,
             address: addressOf("usage", { request: request.id }),
           },
         ];

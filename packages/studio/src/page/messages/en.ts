@@ -135,6 +135,8 @@ export const en = {
     upstream_unreachable: "The provider cannot be reached. Channels shows when it is tried again.",
     upstream_timeout: "The provider took too long. It may still make the image and charge for it.",
     outcome_unknown: "It is not known whether the provider made an image.",
+    studio_session:
+      "The session has ended, for example because the app was restarted. Open the link in its terminal, or load this page again to get a new one.",
     internal_error:
       "The server failed, for example because its ledger or its admission store does not respond. Its log says why.",
     "500": "The gateway failed. Its log says why.",
@@ -279,7 +281,11 @@ export const en = {
     noTotalsHint: "Use the ledger of @calotype/sqlite or @calotype/postgres:",
     details: (id: string) => `Request ${id}`,
     notRecorded:
-      "There is no record with this id. A request that reached no provider, or is still in progress, has none.",
+      "There is no request with this id. It may still be in progress, or it was refused long ago: the last 1,000 refused requests of each caller are kept.",
+    noProvider: "No provider got this request. Nothing was charged.",
+    path: "Path",
+    field: "Field",
+    limit: "Limit",
     history: "What happened",
     arrived: "The request arrived",
     afterArrival: (time: string) => `after ${time}`,

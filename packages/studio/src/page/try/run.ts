@@ -1,4 +1,4 @@
-import type { EstimateQuery, ModelEntry, UsageRecord } from "../../wire.js";
+import type { EstimateQuery, FoundRequest, ModelEntry, UsageRecord } from "../../wire.js";
 import { ApiError, call, send } from "../api.js";
 import { toApiError } from "../use-data.js";
 import { type ImageError, readEvents } from "./read-stream.js";
@@ -175,7 +175,8 @@ async function followCharge(requestId: string, run: Run, { onChange, closed }: R
   onChange({ charge: "reading" });
   for (let tries = 0; !closed.aborted && Date.now() < endsAt; tries++) {
     try {
-      onChange({ charge: await call<UsageRecord>(path, { signal: closed }) });
+      const found = await call<FoundRequest>(path, { signal: closed });
+      onChange({ charge: found.state === "refused" ? "none" : found });
       return;
     } catch (cause) {
       // Not there yet, or the server is away: both may change.

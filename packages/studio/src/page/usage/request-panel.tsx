@@ -1,10 +1,10 @@
 import { type ComponentChildren, Fragment } from "preact";
-import type { UsageRecord } from "../../wire.js";
+import type { FoundRequest, RefusedRequest, UsageRecord } from "../../wire.js";
 import { call } from "../api.js";
 import { Derivation, writeDerivation } from "../components/derivation.js";
-import { Code, CopyButton, CopyText, Failure, Loading } from "../components/feedback.js";
+import { Code, CopyButton, CopyText, Failure, Loading, Status } from "../components/feedback.js";
 import { Panel } from "../components/panel.js";
-import { formatAmount, formatTime, shorten } from "../format.js";
+import { formatAmount, formatDuration, formatTime, shorten } from "../format.js";
 import { type Messages, useMessages } from "../messages/index.js";
 import { addressOf } from "../router.js";
 import { useData } from "../use-data.js";
@@ -15,7 +15,7 @@ import { Timeline } from "./timeline.js";
 export function RequestPanel({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
   const { usage: text } = useMessages();
   const path = `requests/${encodeURIComponent(id)}`;
-  const { data, error, reload } = useData(path, () => call<UsageRecord>(path));
+  const { data, error, reload } = useData(path, () => call<FoundRequest>(path));
   return (
     <Panel
       label={text.details(id)}
@@ -27,10 +27,48 @@ export function RequestPanel({ id, onClose }: { readonly id: string; readonly on
       {data === undefined && error === undefined && <Loading />}
       {error?.status === 404 && <p role="status">{text.notRecorded}</p>}
       {error !== undefined && error.status !== 404 && <Failure error={error} onRetry={reload} />}
-      {data !== undefined && <Details record={data} />}
+      {data?.state === "refused" && <RefusalDetails refusal={data} />}
+      {data !== undefined && data.state !== "refused" && <Details record={data} />}
     </Panel>
   );
 }
+
+/** Why a request without a record was refused. */
+function RefusalDetails({ refusal }: { readonly refusal: RefusedRequest }) {
+  const { usage: text, errors, language } = useMessages();
+  const { state: _, ...raw } = refusal;
+  const { time, method, path, status, code, param, limit, caller, model, durationMs } = refusal;
+  const facts: readonly Fact[] = [
+    [
+      text.result,
+      <Status key="result" tone="warn">
+        {text.outcomes.refused}: {status} {code}
+      </Status>,
+    ],
+    [text.time, formatTime(time, language)],
+    [text.path, <bdi key="path">{`${method} ${path}`}</bdi>],
+    ...(param === undefined ? [] : [[text.field, <bdi key="field">{param}</bdi>] as const]),
+    ...(limit === undefined ? [] : [[text.limit, limit] as const]),
+    ...(caller === undefined ? [] : [[text.dimensions.caller, <bdi key="caller">{caller}</bdi>] as const]),
+    ...(model === undefined ? [] : [[text.dimensions.model, <bdi key="model">{model}</bdi>] as const]),
+    ...(durationMs === undefined ? [] : [[text.duration, formatDuration(durationMs, language)] as const]),
+  ];
+  return (
+    <>
+      <FactList facts={facts} />
+      <section class="section">
+        <p>{text.noProvider}</p>
+        {errors[code] !== undefined && <p>{errors[code]}</p>}
+      </section>
+      <details>
+        <summary>{text.raw}</summary>
+        <Code code={JSON.stringify(raw, null, 2)} label={text.raw} />
+      </details>
+    </>
+  );
+}
+
+type Fact = readonly [name: string, value: ComponentChildren];
 
 function Details({ record }: { readonly record: UsageRecord }) {
   const messages = useMessages();
@@ -71,7 +109,7 @@ function Facts({ record }: { readonly record: UsageRecord }) {
   const { usage: text } = useMessages();
   const { caller, model, endUser, tags = {}, task } = record;
   const upstreamId = record.state === "settled" ? record.upstreamRequestId : undefined;
-  const facts: readonly (readonly [name: string, value: ComponentChildren])[] = [
+  const facts: readonly Fact[] = [
     [text.result, <OutcomeOf key="result" record={record} />],
     [text.charge, record.charge === null ? "–" : formatAmount(record.charge)],
     [text.images, record.images],
@@ -92,10 +130,14 @@ function Facts({ record }: { readonly record: UsageRecord }) {
       ? []
       : [[text.upstreamId, <Id key="upstream" id={upstreamId} name={text.upstreamId} />] as const]),
   ];
+  return <FactList facts={facts} />;
+}
+
+function FactList({ facts }: { readonly facts: readonly Fact[] }) {
   return (
     <dl class="facts">
       {facts.map(([name, value], index) => (
-        // The facts of a record never change their order.
+        // The facts of a request never change their order.
         // oxlint-disable-next-line react/no-array-index-key -- see above
         <Fragment key={index}>
           <dt>{name}</dt>

@@ -2,7 +2,11 @@ import type { Provider } from "./provider.ts";
 
 /** Qwen-Image on Alibaba Cloud Model Studio (DashScope). */
 export const qwenImage = {
-  models: { "qwen-image-max": { family: "qwen-image" }, "qwen-image-edit-max": { family: "qwen-image" } },
+  models: {
+    "qwen-image-max": { family: "qwen-image" },
+    // `edits` opens /v1/images/edits to it, as OpenAI's packages need.
+    "qwen-image-edit-max": { family: "qwen-image", edits: true },
+  },
   variables: ["DASHSCOPE_API_KEY"],
   channel: {
     id: "dashscope",

@@ -1,0 +1,42 @@
+import type { Slot } from "../admission/slot.js";
+import type { GatewayResponse } from "../http.js";
+
+/** In bytes. A smaller body is written at once, and uses little memory if its client does not read it. */
+const LARGE_BODY_BYTES = 256 * 1024;
+
+/**
+ * Releases the slot when a complete body has left the gateway. For a small body this is at once. A large body becomes
+ * a streamed one, whose slot is released when it was read or abandoned.
+ */
+export function releaseAfterBody(response: GatewayResponse, slot: Pick<Slot, "release">): GatewayResponse {
+  const { headers, body } = response;
+  if (typeof body !== "string" && !(body instanceof Uint8Array)) return response;
+  if (body.length < LARGE_BODY_BYTES) {
+    slot.release();
+    return response;
+  }
+  const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
+  const withLength = { ...headers, "content-length": String(bytes.length) };
+  return { ...response, headers: withLength, body: toSingleChunk(bytes, slot) };
+}
+
+/** Not a generator: a generator that is abandoned before its first read runs none of its code. */
+function toSingleChunk(bytes: Uint8Array, slot: Pick<Slot, "release">): AsyncIterable<Uint8Array> {
+  let rest: Uint8Array | undefined = bytes;
+  const end = async (): Promise<IteratorResult<Uint8Array>> => {
+    rest = undefined;
+    slot.release();
+    return { done: true, value: undefined };
+  };
+  return {
+    [Symbol.asyncIterator]: () => ({
+      async next() {
+        if (rest === undefined) return end();
+        const value = rest;
+        rest = undefined;
+        return { done: false, value };
+      },
+      return: end,
+    }),
+  };
+}

@@ -1,0 +1,221 @@
+import {
+  type AdmissionParts,
+  type Admitted,
+  admit,
+  findLeaseMsOf,
+  type LimitedMoment,
+  type Repeatable,
+} from "../admission/admit.js";
+import { toStoredResponse } from "../admission/idempotency.js";
+import type { Pauses } from "../admission/pauses.js";
+import type { IdempotencyOutcome, StoredResponse } from "../admission/store.js";
+import { Commit } from "../billing/commit.js";
+import type { Delivery } from "../billing/delivery.js";
+import type { Hold, HoldEnd, Holds } from "../billing/hold.js";
+import type { BilledRequest } from "../billing/records.js";
+import { GatewayError } from "../errors.js";
+import type { GatewayResponse } from "../http.js";
+import type { IdempotencyOptions } from "../options/options.js";
+import type { CallParts } from "../responses/call.js";
+import type { SentTo } from "../types.js";
+import { isPromiseLike, settlesWithin } from "../util/async.js";
+import type { NormalizedCall } from "./normalized-call.js";
+import { releaseAfterBody } from "./release-after-body.js";
+import { send } from "./send.js";
+
+/** What running a call needs of the gateway, with one set of options. */
+export interface RunParts extends CallParts, AdmissionParts {
+  readonly holds: Holds;
+  readonly pauses: Pauses;
+  readonly delivery: Delivery;
+  readonly idempotency: IdempotencyOptions;
+}
+
+/** Who made a hold that is taken over. */
+type KeptHoldKind = "of a task" | "of another process";
+
+/** For whom a call runs: a client that waits, the task store, or a client that is gone. */
+export interface CallClient {
+  /** Which limits are checked. Absent: none, because they were checked by the process that sent the call. */
+  readonly moment?: LimitedMoment | undefined;
+  /** What identifies a repeat of the request. Absent: there is no idempotency key. */
+  readonly repeatable?: Repeatable | undefined;
+  /** Whether a hold is opened, or taken over from a task or from another process. */
+  readonly hold: "open" | KeptHoldKind;
+  /** Returns the response to a repeat of an earlier request. */
+  replay?(stored: StoredResponse): GatewayResponse;
+  /** Called before the hold is opened or taken over. A rejection ends the call. */
+  beforeHold?(): Promise<void>;
+  /** The last check before anything is sent. If it rejects, the hold is released. */
+  readonly beforeSend?: (() => void | Promise<void>) | undefined;
+  /** Takes the response. The hold of a streamed response ends later. A rejection is a failure of the call. */
+  receive(response: GatewayResponse, commit: Commit): GatewayResponse | Promise<GatewayResponse>;
+  /** Takes the failure of a call without a response. Its hold is open if the gateway itself failed. */
+  fail(error: unknown, commit: Commit): GatewayResponse | Promise<GatewayResponse>;
+  /** Decides what the client gets while the response is made: a stream may begin before. */
+  readonly deliver?:
+    | ((serving: Promise<GatewayResponse>, admission: Admitted) => Promise<GatewayResponse>)
+    | undefined;
+}
+
+/** The response of a call whose client does not wait for one. */
+export const NO_RESPONSE: GatewayResponse = { status: 204, headers: {}, body: "" };
+
+/**
+ * Runs a call: checks its limits, opens its hold, sends it, charges it, and releases what it has. Requests, tasks and calls of
+ * dead processes take this path, each with its own client.
+ *
+ * @throws GatewayError if the call is refused before it has a hold. It has released its slot then.
+ */
+export async function run(
+  parts: RunParts,
+  call: NormalizedCall,
+  client: CallClient,
+): Promise<GatewayResponse> {
+  let admission: Admitted | undefined;
+  let hold: Hold;
+  try {
+    if (client.moment !== undefined) {
+      const admitted = await admit(parts, call, client.moment, client.repeatable);
+      if (admitted.kind === "replay") {
+        if (client.replay === undefined) throw new TypeError("This call has no idempotency key.");
+        const response = client.replay(admitted.response);
+        call.slot?.release();
+        return response;
+      }
+      admission = admitted;
+      if (admission.isRepeatable) call.keptBytes = parts.idempotency.maxResponseBytes;
+    }
+    if (client.beforeHold !== undefined) await client.beforeHold();
+    hold = await takeHold(parts, call, client);
+  } catch (error) {
+    // Before the client gets the error, so that its next request finds the slot and the idempotency key free.
+    await admission?.finish(FORGET);
+    call.slot?.release();
+    throw error;
+  }
+  const serving = serve(parts, call, { client, admission, commit: new Commit(hold) });
+  return client.deliver === undefined || admission === undefined
+    ? serving
+    : client.deliver(serving, admission);
+}
+
+function takeHold(parts: RunParts, call: NormalizedCall, client: CallClient): Hold | Promise<Hold> {
+  const { keepAlive, observer } = call;
+  const billed: BilledRequest = observer === undefined ? call.billed : { ...call.billed, observer };
+  if (client.hold !== "open") return takeOver(parts, billed, client.hold);
+  return parts.holds.open(billed, { ttlMs: findLeaseMsOf(call), keepAlive });
+}
+
+function takeOver({ holds }: Pick<RunParts, "holds">, billed: BilledRequest, kind: KeptHoldKind): Hold {
+  return kind === "of a task" ? holds.adopt(billed) : holds.resume(billed);
+}
+
+/** A call that may be sent. */
+interface OpenCall {
+  readonly client: CallClient;
+  readonly admission: Admitted | undefined;
+  readonly commit: Commit;
+}
+
+/** Sends a call and cleans up after it. Does not reject: a failure is a response too. */
+async function serve(
+  parts: RunParts,
+  call: NormalizedCall,
+  { client, admission, commit }: OpenCall,
+): Promise<GatewayResponse> {
+  let response: GatewayResponse;
+  try {
+    try {
+      if (client.beforeSend !== undefined) await client.beforeSend();
+      if (call.client.signal.aborted) throw new GatewayError("client_closed_request", "The client left.");
+    } catch (error) {
+      await commit.release();
+      throw error;
+    }
+    // After this the request costs money, and runs to its end.
+    const received = client.receive(await send(parts, call, commit), commit);
+    response = isPromiseLike(received) ? await received : received;
+  } catch (error) {
+    response = await client.fail(error, commit);
+  }
+  if (admission !== undefined) response = { ...response, headers: admission.addLimits(response.headers) };
+  return cleanUp(parts, call, { response, admission, commit });
+}
+
+/**
+ * Releases what a call has reserved, in this order: the hold has ended; then its admission (limits, idempotency key);
+ * then its slot; then its usage record is delivered. A client that has the response can repeat the request at once.
+ *
+ * For a complete response this happens before it is sent, except that a large body keeps its slot until it is read. For
+ * a streamed response it happens when the stream ends. The host learns this now, because Next accepts no work after the
+ * head of a response.
+ */
+async function cleanUp(
+  { idempotency, delivery }: Pick<RunParts, "idempotency" | "delivery">,
+  { slot, keepAlive }: NormalizedCall,
+  { response, admission, commit }: Omit<OpenCall, "client"> & { readonly response: GatewayResponse },
+): Promise<GatewayResponse> {
+  const isRepeatable = admission?.isRepeatable === true;
+  if (!isComplete(response)) {
+    const ttlMs = idempotency.seconds * 1000;
+    // The closures must not refer to `response` or the call: a stream can stay open for long, and there may be many.
+    const ended = commit.ended
+      .then(({ isNothingMade }) =>
+        admission?.finish(isRepeatable && !isNothingMade ? { kind: "mark", ttlMs } : FORGET),
+      )
+      .then(() => {
+        slot?.release();
+        return delivery.run();
+      });
+    keepAlive(ended);
+    return response;
+  }
+  const end = await commit.ended;
+  await admission?.finish(isRepeatable ? toIdempotencyOutcome(end, response, idempotency) : FORGET);
+  if (delivery.isNeeded) keepAlive(delivery.run());
+  return slot === undefined ? response : releaseAfterBody(response, slot);
+}
+
+function isComplete({ body }: GatewayResponse): boolean {
+  return typeof body === "string" || body instanceof Uint8Array;
+}
+
+const FORGET: IdempotencyOutcome = { kind: "forget" };
+
+function toIdempotencyOutcome(
+  { isNothingMade }: HoldEnd,
+  response: GatewayResponse,
+  { seconds, maxResponseBytes }: IdempotencyOptions,
+): IdempotencyOutcome {
+  // A repeat of the request may run.
+  if (isNothingMade) return FORGET;
+  const ttlMs = seconds * 1000;
+  const stored = toStoredResponse(response, maxResponseBytes);
+  return stored === undefined ? { kind: "mark", ttlMs } : { kind: "keep", response: stored, ttlMs };
+}
+
+/** How long a call that failed may take to end its hold. */
+const SETTLE_MS = 60_000;
+
+/** Ends a call that failed, for clients that leave no hold to a sweep. If the gateway itself failed, its outcome is unknown. */
+export async function endFailed(commit: Commit): Promise<void> {
+  if ((await settlesWithin(commit.ended, SETTLE_MS)) || commit.hasRun) return;
+  await commit.run(NOWHERE, { status: 500, errorCode: "internal_error", images: 0, isUnknown: true });
+}
+
+/**
+ * Takes over and ends the hold of a call that an earlier process sent, and that cannot be continued, such as one whose model is
+ * gone. It will never be known what was made.
+ */
+export async function endLost(
+  parts: Pick<RunParts, "holds">,
+  billed: BilledRequest,
+  { hold: kind, status }: { readonly hold: KeptHoldKind; readonly status: number },
+): Promise<Commit> {
+  const commit = new Commit(takeOver(parts, billed, kind));
+  await commit.run(NOWHERE, { status, errorCode: "outcome_unknown", images: 0, isUnknown: true });
+  return commit;
+}
+
+const NOWHERE: SentTo = { channel: "", upstreamModel: "", attempts: [] };

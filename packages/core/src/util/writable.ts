@@ -1,0 +1,2 @@
+/** The same fields, which can be set. */
+export type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
