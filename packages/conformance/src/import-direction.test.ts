@@ -45,6 +45,7 @@ const RUNTIME_BOUND: Readonly<Record<string, readonly string[]>> = {
     "responses/arriving-image.ts",
     "responses/fan-out.ts",
     "responses/whole-images.ts",
+    "util/to-buffer.ts",
     "images/base64-size.ts",
     "images/base64-stream.ts",
     "request/form-splitter.ts",
