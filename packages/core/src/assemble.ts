@@ -55,7 +55,7 @@ import { createTaskWorker, type TaskWorker } from "./tasks/worker.js";
 import type { Cooldown } from "./types.js";
 import type { Transport } from "./upstream/transport.js";
 import { createFetchTransport } from "./upstream/transport-fetch.js";
-import { type Repeat, repeatByTimer, sleepByTimer } from "./util/async.js";
+import { createEverySecond, type Repeat, repeatByTimer, sleepByTimer } from "./util/async.js";
 import { type AlertWebhooksParts, createAlertWebhooks } from "./webhooks/budget-alerts.js";
 import { createWebhooks, type WebhookDelivery } from "./webhooks/webhooks.js";
 
@@ -197,6 +197,7 @@ function createWorker(
 
 /** The parts that do not depend on options that can be reloaded. */
 interface PermanentParts extends Omit<PipelineParts & ModelsParts, keyof Configuration> {
+  readonly repeat: Repeat;
   readonly ledger: Ledger;
   /** `undefined` if the ledger does not count by period. */
   readonly budgetStore: BudgetStore | undefined;
@@ -301,6 +302,7 @@ function createPermanentParts(
       slowAfterSeconds: options.bodyLimits?.slowAfterSeconds ?? DEFAULT_BODY_LIMITS.slowAfterSeconds,
     },
     repeat,
+    everySecond: createEverySecond(repeat),
     beforeSend: options.beforeSend,
     afterImage: options.afterImage,
     maxHeldImageBytes: dependencies.maxHeldImageBytes ?? MAX_HELD_IMAGE_BYTES,

@@ -30,7 +30,7 @@ import { StreamClient } from "./responses/stream-client.js";
 import { isAccepted, submitTask, submittedAsTask, type Tasks, wantsTask } from "./tasks/submit.js";
 import type { Caller, CallerLimits } from "./types.js";
 import { createReferenceLoader } from "./upstream/references.js";
-import { isPromiseLike, type Repeat, settlesWithin } from "./util/async.js";
+import { type EverySecond, isPromiseLike, settlesWithin } from "./util/async.js";
 import type { JsonObject } from "./util/json.js";
 import type { WebhookEndpoints } from "./webhooks/endpoints.js";
 
@@ -49,7 +49,7 @@ export interface PipelineParts extends RunParts, NormalizeParts, ReportParts {
   /** Whether responses have the header `x-calotype-charge`. */
   readonly showCharge: boolean;
   readonly bodyLimits: BodyLimits;
-  readonly repeat: Repeat;
+  readonly everySecond: EverySecond;
   readonly beforeSend: BeforeSend | undefined;
   readonly createId: () => string;
   /** Masks our keys in errors of the gateway. */
@@ -83,8 +83,8 @@ export async function runPipeline(
     const concurrent = isTask ? undefined : callerLimits.concurrent;
     slot = parts.takeSlot(request, { id: caller.id, concurrent });
     const { operation } = endpoint;
-    const { bodyLimits: limits, repeat } = parts;
-    const { fields, isForm } = await readFields(request, { operation, limits, slot, repeat });
+    const { bodyLimits: limits, everySecond } = parts;
+    const { fields, isForm } = await readFields(request, { operation, limits, slot, everySecond });
     const call = waiting.createCall({ caller, callerLimits, slot, fields, isForm, isTask });
     if (isTask) {
       const submission = { call, endpoint, isForm, fields };

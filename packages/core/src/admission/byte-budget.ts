@@ -2,6 +2,8 @@ import type { ByteCount } from "../util/held-bytes.js";
 
 /** Bytes that one request holds. */
 export interface TakenBytes extends ByteCount {
+  /** The whole budget. */
+  readonly maxBytes: number;
   /**
    * Counts more bytes if they fit. If they do not fit, returns false, counts nothing, and the caller waits: see
    * {@link ByteBudget}.
@@ -137,11 +139,13 @@ class Budget implements ByteBudget {
 class Taken implements TakenBytes {
   readonly #budget: Budget;
   readonly #account: Account;
+  readonly maxBytes: number;
   #own = 0;
   #isReceiving = false;
   #isReleased = false;
 
   constructor(budget: Budget, account: Account) {
+    this.maxBytes = budget.maxBytes;
     this.#budget = budget;
     this.#account = account;
   }

@@ -76,7 +76,11 @@ function open(body: AsyncIterable<Uint8Array> | null, maxBytes = 1_000_000): Ope
   const budget = createByteBudget({ maxBytes, maxCallerShare: 0.5, now: () => 0 });
   const bytes = budget.open("me", 0);
   if (bytes === undefined) throw new Error("The budget has no room.");
-  const pace = { minBytesPerSecond: RATE, seconds: SECONDS, repeat: clock.repeat };
+  const pace = {
+    minBytesPerSecond: RATE,
+    seconds: SECONDS,
+    everySecond: (work: () => void) => clock.repeat(work, 1_000),
+  };
   const read: Opened["read"] = async (take) => {
     let length = 0;
     const reader: BodyReader<number> = {
@@ -189,15 +193,19 @@ describe.each([
     expect(clock.running).toBe(0);
   });
 
-  it("is refused in the middle if its bytes do not fit", async () => {
+  it.each([
+    ["beside others", 41, { code: "overloaded", retryAfterSeconds: 1 }],
+    ["at all", 50, { code: "request_too_large", status: 413 }],
+  ])("is refused in the middle if its bytes do not fit %s", async (_what, last, error) => {
     const sender = create();
     const { read, clock, budget } = open(sender.body, 100);
+    budget.open("you", 0)?.add(9);
     const reading = read();
-    sender.send(60);
+    sender.send(51);
     await setImmediate();
     expect(budget.inUse).toBe(60);
-    sender.send(41);
-    expect(await reading).toMatchObject({ code: "overloaded", retryAfterSeconds: 1 });
+    sender.send(last);
+    expect(await reading).toMatchObject(error);
     expect(sender.isLeft()).toBe(true);
     expect(clock.running).toBe(0);
   });

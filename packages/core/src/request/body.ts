@@ -1,6 +1,6 @@
 import { GatewayError, invalidRequest, isGatewayError, overloaded } from "../errors.js";
 import type { GatewayRequest } from "../http.js";
-import type { Repeat } from "../util/async.js";
+import type { EverySecond } from "../util/async.js";
 import { ChunkQueue, type ChunkSink } from "../util/chunk-queue.js";
 import { freeChunk } from "../util/free-chunk.js";
 
@@ -16,6 +16,8 @@ export interface BodyReader<Result> {
 
 /** Counts the bytes of one request as they arrive. */
 export interface ArrivingBytes {
+  /** The most bytes that all requests may hold together. */
+  readonly maxBytes: number;
   /** Counts more bytes. Returns false if they do not fit; then none are counted. */
   add(bytes: number): boolean;
   /** Call when the body has begun to arrive and is not complete. */
@@ -29,7 +31,7 @@ export interface BodyPace {
   /** The bytes per second that must arrive on average in each period of `seconds`. */
   readonly minBytesPerSecond: number;
   readonly seconds: number;
-  readonly repeat: Repeat;
+  readonly everySecond: EverySecond;
 }
 
 /** The limits of a body. Without them no bytes are counted and a slow body is not ended; for tests. */
@@ -62,7 +64,6 @@ interface ReceiverParts<Result> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Each body has a timer of its own, because Workers stop the timers of a request when that request ends. */
 class BodyReceiver<Result> implements ChunkSink, Progress {
   readonly #source: Source;
   readonly #reader: BodyReader<Result>;
@@ -91,7 +92,8 @@ class BodyReceiver<Result> implements ChunkSink, Progress {
     if (this.#isOver) return false;
     this.received += chunk.length;
     try {
-      if (this.#parts.guard?.bytes.add(chunk.length) === false) throw overloaded();
+      const bytes = this.#parts.guard?.bytes;
+      if (bytes?.add(chunk.length) === false) throw noRoom(bytes, this.received);
       const taken = this.#reader.take(chunk);
       if (taken === undefined) return true;
       this.isWaiting = false;
@@ -316,17 +318,15 @@ interface Progress {
   leave(error: unknown): void;
 }
 
-const SECOND_MS = 1_000;
-
 /**
  * Checks once a second how many bytes arrived in the last `seconds`.
  *
  * @returns a function that stops the checks
  */
-function watchPace({ minBytesPerSecond, seconds, repeat }: BodyPace, progress: Progress): () => void {
+function watchPace({ minBytesPerSecond, seconds, everySecond }: BodyPace, progress: Progress): () => void {
   /** For each of the last seconds: the number of bytes that had arrived when it began. */
   const totals = [progress.received];
-  return repeat(() => {
+  return everySecond(() => {
     if (!progress.isWaiting) return;
     totals.push(progress.received);
     if (totals.length <= seconds) return;
@@ -334,7 +334,7 @@ function watchPace({ minBytesPerSecond, seconds, repeat }: BodyPace, progress: P
     if (progress.received - before < minBytesPerSecond * seconds) {
       progress.leave(tooSlow(minBytesPerSecond, seconds));
     }
-  }, SECOND_MS);
+  });
 }
 
 function tooSlow(minBytesPerSecond: number, seconds: number): GatewayError {
@@ -346,6 +346,11 @@ function tooSlow(minBytesPerSecond: number, seconds: number): GatewayError {
 
 function cutOff(cause?: unknown): GatewayError {
   return new GatewayError("client_closed_request", "The body ended before it was complete.", { cause });
+}
+
+/** The error of a body whose bytes were refused. One that can never fit must not be sent again. */
+export function noRoom({ maxBytes }: ArrivingBytes, length: number): GatewayError {
+  return length > maxBytes ? tooLarge(maxBytes) : overloaded();
 }
 
 function tooLarge(maxBytes: number): GatewayError {

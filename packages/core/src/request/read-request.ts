@@ -1,4 +1,4 @@
-import { invalidRequest, overloaded } from "../errors.js";
+import { invalidRequest } from "../errors.js";
 import type { NormalizeContext } from "../families/family.js";
 import type { GatewayRequest } from "../http.js";
 import { writeDataUrls } from "../images/data-url.js";
@@ -6,7 +6,7 @@ import type { RequestSpool } from "../images/spool.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
 import type { Caller, ImageRequest, Operation, Preferences, ResponseFormat } from "../types.js";
 import type { JsonObject } from "../util/json.js";
-import { type ArrivingBytes, type BodyGuard, type BodyPace } from "./body.js";
+import { type ArrivingBytes, type BodyGuard, type BodyPace, noRoom } from "./body.js";
 import { checkLinks } from "./check-links.js";
 import { convertFormFields } from "./form-fields.js";
 import { readImageFields } from "./image-fields.js";
@@ -36,8 +36,8 @@ export interface ReadFieldsContext {
   readonly limits: BodyLimits;
   /** Counts the bytes of the request and stores the files of its form. */
   readonly slot: { readonly bytes: ArrivingBytes; readonly spool: RequestSpool };
-  /** Calls a function repeatedly, to measure the speed of the body. */
-  readonly repeat: BodyPace["repeat"];
+  /** Measures the speed of the body. */
+  readonly everySecond: BodyPace["everySecond"];
 }
 
 /** The fields of a request. */
@@ -55,10 +55,10 @@ export interface ReadFields {
  */
 export async function readFields(
   request: GatewayRequest,
-  { operation, limits, slot, repeat }: ReadFieldsContext,
+  { operation, limits, slot, everySecond }: ReadFieldsContext,
 ): Promise<ReadFields> {
   const { minBytesPerSecond, slowAfterSeconds } = limits;
-  const pace = { minBytesPerSecond, seconds: slowAfterSeconds, repeat };
+  const pace = { minBytesPerSecond, seconds: slowAfterSeconds, everySecond };
   const guard: BodyGuard = { bytes: slot.bytes, pace };
   countParsedBody(request, slot.bytes);
   if (operation !== "edit") return { fields: await readJson(request, limits.json, guard), isForm: false };
@@ -76,7 +76,7 @@ function countParsedBody({ parsedBody, headers }: GatewayRequest, bytes: Arrivin
   if (parsedBody === undefined) return;
   const isPlain = typeof parsedBody === "string" || parsedBody instanceof Uint8Array;
   const length = isPlain ? parsedBody.length : Number(headers.get("content-length") ?? 0);
-  if (length > 0 && !bytes.add(length)) throw overloaded();
+  if (length > 0 && !bytes.add(length)) throw noRoom(bytes, length);
 }
 
 /** What {@link normalizeRequest} needs besides the fields. */

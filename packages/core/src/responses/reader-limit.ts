@@ -1,5 +1,6 @@
 import type { GatewayResponse } from "../http.js";
 import type { Logger } from "../logger.js";
+import { endsTimersWithRequests } from "../util/async.js";
 import { createLinkedList, type Link } from "../util/linked-list.js";
 
 /** Ends responses whose client does not read them, on every host. */
@@ -14,6 +15,7 @@ export interface ReaderLimit {
 
 /** @param idleMs how long a client may read nothing of a body, in milliseconds */
 export function createReaderLimit(idleMs: number, logger: Logger): ReaderLimit {
+  // Where a timer ends with its request, each response needs one of its own.
   const shared = endsTimersWithRequests() ? undefined : createStallWatch();
   return {
     watch(response, onLeft) {
@@ -28,14 +30,6 @@ export function createReaderLimit(idleMs: number, logger: Logger): ReaderLimit {
       return { ...response, body: watched, onIdle: watched.onIdle };
     },
   };
-}
-
-/**
- * True on Workers, where a timer ends with the request that created it. There each response needs a timer of its own;
- * elsewhere one serves all.
- */
-function endsTimersWithRequests(): boolean {
-  return globalThis.navigator?.userAgent === "Cloudflare-Workers";
 }
 
 interface LimitParts {

@@ -19,7 +19,7 @@ import { toEnvelope } from "../responses/envelope.js";
 import type { CallerLimits } from "../types.js";
 import { createTaskKeeper } from "../upstream/kept-task.js";
 import { createReferenceLoader } from "../upstream/references.js";
-import type { Repeat } from "../util/async.js";
+import type { EverySecond } from "../util/async.js";
 import { openBody, removeBodies } from "./task-body.js";
 import { readTaskInput, type TaskBody, type TaskInput } from "./task-input.js";
 import { keepResult } from "./task-result.js";
@@ -29,7 +29,7 @@ export interface RunTaskParts extends RunParts, NormalizeParts, ReportParts {
   readonly takeSlot: TakeSlot;
   readonly limits: CallerLimits | undefined;
   readonly bodyLimits: BodyLimits;
-  readonly repeat: Repeat;
+  readonly everySecond: EverySecond;
   /** Masks our keys in errors of the gateway. */
   readonly maskKeys: SecretMask;
 }
@@ -206,14 +206,14 @@ async function createCall(
   { input, logger, options }: TaskToRead,
 ): Promise<NormalizedCall> {
   const { endpoint, caller, isForm } = input;
-  const { results, bodyLimits, transport, repeat } = parts;
+  const { results, bodyLimits, transport, everySecond } = parts;
   const callerLimits = mergeLimits(caller.limits, parts.limits);
   const read = toRequest(input.body);
   const slot = parts.takeSlot(read, { id: caller.id, concurrent: callerLimits.concurrent });
   try {
     const body = await openBody(input.body, results?.objects);
     const { minBytesPerSecond, slowAfterSeconds } = bodyLimits;
-    const pace = { minBytesPerSecond, seconds: slowAfterSeconds, repeat };
+    const pace = { minBytesPerSecond, seconds: slowAfterSeconds, everySecond };
     const fields = await readJson({ ...read, body }, Infinity, { bytes: slot.bytes, pace });
     const linksOnly = results?.objects === undefined;
     const { model, request } = normalizeFields(parts, { endpoint, caller, fields, isForm, linksOnly });

@@ -1,3 +1,5 @@
+import { createLinkedList } from "./linked-list.js";
+
 /** The longest delay of a timer. A longer delay would fire at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -54,6 +56,49 @@ export const repeatByTimer: Repeat = (work, everyMs) => {
   if (typeof timer === "object") timer.unref();
   return () => clearInterval(timer);
 };
+
+/** Calls `work` every second until the returned function is called. */
+export type EverySecond = (work: () => void) => () => void;
+
+/**
+ * Repeats all work with one timer: a timer for each request takes a tenth of the CPU time of a small one, and keeps what it
+ * refers to until the next full garbage collection. The first call of `work` comes after one to two seconds.
+ */
+export function shareTimer(repeat: Repeat): EverySecond {
+  const entries = createLinkedList<{ readonly work: () => void; isNew: boolean }>();
+  let stop: (() => void) | undefined;
+  const callAll = (): void => {
+    let isIdle = true;
+    for (const entry of entries) {
+      isIdle = false;
+      if (entry.isNew) entry.isNew = false;
+      else entry.work();
+    }
+    if (!isIdle) return;
+    stop?.();
+    stop = undefined;
+  };
+  return (work) => {
+    const link = entries.add({ work, isNew: true });
+    stop ??= repeat(callAll, SECOND_MS);
+    return () => entries.delete(link);
+  };
+}
+
+const SECOND_MS = 1_000;
+
+/**
+ * A timer for each piece of work, or one for all. On Workers a timer ends with the request that created it, so each request
+ * needs its own.
+ */
+export function createEverySecond(repeat: Repeat): EverySecond {
+  return endsTimersWithRequests() ? (work) => repeat(work, SECOND_MS) : shareTimer(repeat);
+}
+
+/** True on Workers. */
+export function endsTimersWithRequests(): boolean {
+  return globalThis.navigator?.userAgent === "Cloudflare-Workers";
+}
 
 /** Resolves after `ms`, at most {@link MAX_TIMER_MS}, or once the signal is aborted. Does not reject. */
 export async function sleepByTimer(ms: number, signal: AbortSignal): Promise<void> {
