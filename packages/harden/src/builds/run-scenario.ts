@@ -1,0 +1,168 @@
+import { createRandom } from "@calotype/conformance/fleet-simulation/create-random";
+import type { AfterImage, Gateway, GatewayOptions, ResultsOptions } from "@calotype/core";
+import type { ImageToStore, StoredImage } from "@calotype/core/stores";
+import { CALLER_KEY } from "./draw-scenario.ts";
+import { jobFamily } from "./job-family.ts";
+import type { Build } from "./load-build.ts";
+import { describe, describeBytes, recordCalls } from "./record-calls.ts";
+import type { Scenario } from "./scenario.ts";
+import { sendCall } from "./scripted-client.ts";
+import { createScriptedProvider } from "./scripted-provider.ts";
+import { inVirtualTime, type VirtualTime } from "./virtual-time.ts";
+
+/** What could be seen of a scenario, line by line: what each client got, and what the stores, the provider and the operator got. */
+export type Trace = Readonly<Record<string, readonly string[]>>;
+
+/** A scenario that runs. The two gateways of a scenario in which the process dies share all of it. */
+interface Run {
+  readonly scenario: Scenario;
+  readonly build: Build;
+  readonly time: VirtualTime;
+  readonly seen: { readonly stores: string[]; readonly provider: string[]; readonly reports: string[] };
+  /** The requests that the ledger has settled. */
+  readonly settled: Set<string>;
+}
+
+/** Time in which the bodies of clients that left are read to their end, and jobs of dead processes end. */
+const REST_MS = 1_200_000;
+
+/** Runs a scenario with one build, in virtual time. */
+export function runScenario(scenario: Scenario, build: Build): Promise<Trace> {
+  return inVirtualTime(async (time) => {
+    const seen = { stores: [], provider: [], reports: [] };
+    const run: Run = { scenario, build, time, seen, settled: new Set() };
+    const open = createOpen(run);
+    let gateway = open();
+    let death: Promise<void> | undefined;
+    if (scenario.diesAtMs !== undefined) {
+      time.after(scenario.diesAtMs, () => {
+        death = gateway.close({ deadlineSeconds: 0 });
+        gateway = open();
+        gateway.start();
+      });
+    }
+    const clients = scenario.calls.map(async (call) => {
+      await time.sleep(call.atMs);
+      return sendCall(call, { gateway, time, isSettled: (id) => run.settled.has(id) });
+    });
+    const responses = await time.run(Promise.all(clients));
+    await time.run(time.sleep(REST_MS));
+    await time.run(Promise.all([death, gateway.close()]));
+    return { ...Object.fromEntries(responses.map((lines, index) => [`client ${index}`, lines])), ...seen };
+  });
+}
+
+/** Returns a function that opens a gateway on the stores of the run. */
+function createOpen(run: Run): () => Gateway {
+  const { scenario, build, time, seen } = run;
+  const options = toOptions(run);
+  let requests = 0;
+  const transport = createScriptedProvider(scenario, {
+    time,
+    TransportError: build.TransportError,
+    note: (call) => void seen.provider.push(call),
+  });
+  return () =>
+    build.createGateway(options, {
+      now: time.now,
+      random: createRandom(0, "gateway"),
+      sleep: (ms, signal) => time.sleep(ms, signal),
+      repeat: (work, everyMs) => time.repeat(work, everyMs),
+      createId: () => `req_${++requests}`,
+      transport,
+    });
+}
+
+function toOptions(run: Run): GatewayOptions {
+  const { models, prices, onLost, heartbeatSeconds, showCharge } = run.scenario;
+  const { seen } = run;
+  const report = (name: string) => (event: unknown) => void seen.reports.push(`${name} ${describe(event)}`);
+  return {
+    families: [...run.build.families, jobFamily],
+    models: Object.fromEntries(Object.entries(models).map(([model, family]) => [model, { family }])),
+    channels: [...new Set(Object.values(models))].map((family) => ({
+      id: family,
+      family,
+      apiKey: [`${family}-key-1`, `${family}-key-2`],
+      baseUrl: `https://${family}.example`,
+    })),
+    callers: [{ id: "tester", key: CALLER_KEY }],
+    billing: { model_details: prices, onLost },
+    ...createStores(run),
+    heartbeatSeconds,
+    showCharge,
+    onUsage: report("usage"),
+    onRequest: report("request"),
+    onError: report("error"),
+    // The words of log lines may change.
+    logger: { warn: () => undefined, error: () => undefined },
+  };
+}
+
+/** Stores in memory whose calls are noted in order. One of the calls may fail. */
+function createStores({ scenario, build, time, seen, settled }: Run): Partial<GatewayOptions> {
+  const note = (call: string): void => {
+    seen.stores.push(call);
+    if (seen.stores.length - 1 === scenario.failingStoreCall) throw new Error("The store failed.");
+  };
+  const ledger = recordCalls("ledger", build.createMemoryLedger({ now: time.now }), note);
+  const results = createResults(scenario.results, note);
+  return {
+    ledger: {
+      ...ledger,
+      async settle(record) {
+        const result = await ledger.settle(record);
+        settled.add(record.id);
+        return result;
+      },
+    },
+    admission: recordCalls("admission", build.createMemoryAdmissionStore({ now: time.now }), note),
+    results,
+    afterImage: results && createAfterImage(scenario.afterImage, build, note),
+  };
+}
+
+function createResults(kind: Scenario["results"], note: (call: string) => void): ResultsOptions | undefined {
+  if (kind === "none") return undefined;
+  const images = new Map<string, { readonly contentType: string; readonly bytes: Buffer }>();
+  const put = async ({ id, contentType, body, ...rest }: ImageToStore): Promise<void> => {
+    note(`results.put ${id} ${contentType} ${describe(rest)}`);
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of body) chunks.push(Buffer.from(chunk));
+    const bytes = Buffer.concat(chunks);
+    images.set(id, { contentType, bytes });
+    note(`results.put ${id} has ${describeBytes(bytes)}`);
+  };
+  const open = async (id: string): Promise<StoredImage | undefined> => {
+    note(`results.open ${id}`);
+    const image = images.get(id);
+    if (image === undefined) return undefined;
+    const { contentType, bytes } = image;
+    return { contentType, byteLength: bytes.length, body: readOnce(bytes) };
+  };
+  return {
+    store: { put, open, link: ({ id }) => `https://store.example/${id}` },
+    urls: kind,
+    secrets: ["a secret of at least 32 characters, for tests"],
+  };
+}
+
+async function* readOnce(bytes: Buffer): AsyncGenerator<Uint8Array> {
+  yield Uint8Array.from(bytes);
+}
+
+function createAfterImage(
+  kind: Scenario["afterImage"],
+  { GatewayError }: Build,
+  note: (call: string) => void,
+): AfterImage | undefined {
+  if (kind === "none") return undefined;
+  return async (image, { index, ...call }) => {
+    const bytes = await image.bytes();
+    const { contentType, size } = image;
+    note(`afterImage ${describe({ contentType, size, index, ...call })} ${describeBytes(bytes)}`);
+    if (kind === "looks" || index === 1) return undefined;
+    if (kind === "changes") return Buffer.concat([bytes, Buffer.from("signed")]);
+    throw kind === "refuses" ? new GatewayError("request_refused", "Not this image.") : new Error("A defect.");
+  };
+}
