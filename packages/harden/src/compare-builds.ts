@@ -22,10 +22,13 @@ process.exit(await run());
 
 async function run(): Promise<number> {
   const { against, seed: seedText, calls, only } = options;
-  if (against === undefined) throw new TypeError("--against must be the folder of another checkout that is built.");
+  if (against === undefined)
+    throw new TypeError("--against must be the folder of another checkout that is built.");
   const seed = toWhole("seed", seedText);
   const indexes =
-    only === undefined ? Array.from({ length: toWhole("calls", calls) }, (_, index) => index) : [toWhole("only", only)];
+    only === undefined
+      ? Array.from({ length: toWhole("calls", calls) }, (_, index) => index)
+      : [toWhole("only", only)];
   print(`Seed ${seed}`);
   const seen = createCounts();
   const comparison = { ours: await loadBuild(ROOT), other: await loadBuild(against), seed, indexes };
@@ -53,7 +56,9 @@ function createCounts(): { readonly count: (trace: Trace) => void; readonly show
     count(trace) {
       add("scenarios");
       for (const line of Object.values(trace).flat()) {
-        const [name] = /^(?:status \d+|complete|left|broken|[\w.]+(?=\()|(?:usage|results\.\w+|afterImage) )/.exec(line) ?? [];
+        const [name] =
+          /^(?:status \d+|complete|left|broken|[\w.]+(?=\()|(?:usage|results\.\w+|afterImage) )/.exec(line) ??
+          [];
         if (name !== undefined) add(name.trim());
       }
     },

@@ -1,5 +1,6 @@
 import { drawScenario } from "./draw-scenario.ts";
 import type { Build } from "./load-build.ts";
+import { RANDOM } from "./record-calls.ts";
 import { runScenario, type Trace } from "./run-scenario.ts";
 
 /** The builds and the scenarios of a comparison. */
@@ -9,8 +10,8 @@ export interface Comparison {
   readonly seed: number;
   /** The numbers of the scenarios. */
   readonly indexes: Iterable<number>;
-  /** Gets the trace of each scenario. */
-  readonly onTrace?: ((trace: Trace) => void) | undefined;
+  /** Gets the trace of each scenario with the first build. */
+  readonly onTrace?: ((trace: Trace, index: number) => void) | undefined;
 }
 
 /** The first difference between the two builds in a scenario. */
@@ -29,7 +30,7 @@ export async function* compareBuilds(comparison: Comparison): AsyncGenerator<Dif
   for (const index of indexes) {
     const scenario = drawScenario(seed, index);
     const [trace, otherTrace] = [await runScenario(scenario, ours), await runScenario(scenario, other)];
-    onTrace?.(trace);
+    onTrace?.(trace, index);
     const difference = findDifference(trace, otherTrace);
     if (difference !== undefined) yield { index, ...difference };
   }
@@ -46,9 +47,6 @@ function findDifference(ours: Trace, other: Trace): Omit<Difference, "index"> | 
   }
   return undefined;
 }
-
-/** Random ids, boundaries of forms, and signatures of links. */
-const RANDOM = /\b(?:task_)?(?:[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b|(?<=signature=)[\w-]{43}/g;
 
 /** Replaces random ids by numbers, in the order of their appearance. So the same id is the same number everywhere. */
 function createNamer(): (line: string | undefined) => string | undefined {

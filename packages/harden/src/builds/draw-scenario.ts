@@ -30,8 +30,13 @@ export function drawScenario(seed: number, index: number): Scenario {
       [JOB_MODEL]: { pricing_mode: "per-request", model_price: "0.1" },
     },
     onLost: first?.onLost ?? "release",
-    results: chance(random, 0.6) ? "none" : pick(random, ["gateway", "store"]),
-    afterImage: chance(random, 0.6) ? "none" : pick(random, ["looks", "looks", "changes", "refuses", "throws"]),
+    results: chance(random, 0.5) ? "none" : pick(random, ["gateway", "store", "function"]),
+    storesNative: chance(random, 0.5),
+    afterImage: chance(random, 0.6)
+      ? "none"
+      : pick(random, ["looks", "looks", "changes", "refuses", "throws"]),
+    streamFormat: pick(random, ["native", "openai"]),
+    maxHeldImageBytes: chance(random, 0.5) ? 4_194_304 : 100_000,
     heartbeatSeconds: chance(random, 0.2) ? pick(random, [0.05, 1]) : undefined,
     showCharge: chance(random, 0.3),
     calls: own.flatMap((call) => [call, ...drawRepeats(random, call)]),
@@ -40,7 +45,7 @@ export function drawScenario(seed: number, index: number): Scenario {
       ...(isOfJobs && drawJobReplies(random)),
     },
     downloads: Array.from({ length: 3 }, () => drawDownload(random)),
-    failingStoreCall: chance(random, 0.06) ? drawInt(random, 0, 12) : undefined,
+    failingStoreCall: chance(random, 0.1) ? drawInt(random, 0, 25) : undefined,
     diesAtMs: chance(random, isOfJobs ? 0.5 : 0.05) ? drawInt(random, 1, 6_000) : undefined,
   };
 }
@@ -48,9 +53,9 @@ export function drawScenario(seed: number, index: number): Scenario {
 function drawCall(random: Random, { path, body }: PricedCall): ClientCall {
   const fields: Fields = {
     ...body,
-    ...(chance(random, 0.4) && { response_format: pick(random, ["url", "b64_json"]) }),
-    ...(chance(random, 0.15) && { stream: true }),
-    ...(chance(random, 0.15) && { partial_images: 1, x_unknown: { a: [1, null, "é"] } }),
+    ...(chance(random, 0.4) && { response_format: pick(random, ["url", "b64_json", "b64_json"]) }),
+    ...(chance(random, 0.2) && { stream: true, ...(chance(random, 0.2) && { partial_images: 1 }) }),
+    ...(chance(random, 0.1) && { x_unknown: { a: [1, null, "é"] } }),
   };
   if (path === EDITS && chance(random, 0.5)) return toFormCall(random, fields);
   return toJsonCall(random, path, chance(random, 0.05) ? mutateFields(random, fields) : fields);
@@ -58,7 +63,12 @@ function drawCall(random: Random, { path, body }: PricedCall): ClientCall {
 
 function drawJobCall(random: Random): ClientCall {
   const n = chance(random, 0.5) ? drawInt(random, 2, 4) : 1;
-  return toJsonCall(random, GENERATIONS, { model: JOB_MODEL, prompt: "a fox", n, stream: chance(random, 0.2) });
+  return toJsonCall(random, GENERATIONS, {
+    model: JOB_MODEL,
+    prompt: "a fox",
+    n,
+    stream: chance(random, 0.2),
+  });
 }
 
 function toJsonCall(random: Random, path: string, fields: Fields): ClientCall {
@@ -72,7 +82,9 @@ function toFormCall(random: Random, { images, ...fields }: Fields): ClientCall {
   const files = Array.isArray(images) ? images : [];
   const parts = [
     ...Object.entries(fields).map(([name, value]) => `name="${name}"\r\n\r\n${toFormValue(value)}`),
-    ...files.map((_, at) => `name="image[]"; filename="${at}.png"\r\ncontent-type: image/png\r\n\r\n${PNG}${at}`),
+    ...files.map(
+      (_, at) => `name="image[]"; filename="${at}.png"\r\ncontent-type: image/png\r\n\r\n${PNG}${at}`,
+    ),
   ];
   const written = parts.map((part) => `--${BOUNDARY}\r\ncontent-disposition: form-data; ${part}\r\n`);
   const body = Buffer.from(`${written.join("")}--${BOUNDARY}--\r\n`, "latin1");
@@ -97,7 +109,7 @@ function drawClient(random: Random, type: string): Omit<ClientCall, "path" | "bo
       ...(chance(random, 0.15) && { prefer: "respond-async" }),
       ...(chance(random, 0.1) && { "x-calotype-tags": "project=fox" }),
     },
-    leavesAfterMs: chance(random, 0.15) ? drawInt(random, 0, 4_000) : undefined,
+    leavesAfterMs: chance(random, 0.2) ? drawInt(random, 0, 3_000) : undefined,
     follows: pick(random, ["waits", "waits", "watches", "cancels", "lists"]),
   };
 }
@@ -126,7 +138,10 @@ function drawReplies(random: Random, { replies, body, family }: PricedCall): rea
     return {
       ...drawHead(random, isStream ? "text/event-stream" : "application/json"),
       status: reply.status,
-      chunks: drawChunks(random, chance(random, 0.05) ? mutateBytes(random, Buffer.from(filled)) : Buffer.from(filled)),
+      chunks: drawChunks(
+        random,
+        chance(random, 0.05) ? mutateBytes(random, Buffer.from(filled)) : Buffer.from(filled),
+      ),
       ...(reply.isCut && { breaks: pick<FailureReason>(random, ["broken", "timeout"]) }),
     };
   });
@@ -139,7 +154,8 @@ const LINK = /"url":"https:\/\/images\.example\/1\.png"/g;
 /** Base64 of an image: mostly small, sometimes beyond the limits of what is held in memory or relayed. */
 function drawBase64(random: Random): string {
   const kind = random();
-  const length = kind < 0.7 ? 40 : kind < 0.85 ? 4_000 : kind < 0.92 ? 70_000 : kind < 0.97 ? 140_000 : 1_000_000;
+  const length =
+    kind < 0.7 ? 40 : kind < 0.85 ? 4_000 : kind < 0.92 ? 70_000 : kind < 0.97 ? 140_000 : 1_000_000;
   return `iVBORw0KGgoA${"QUJD".repeat(drawInt(random, length / 8, length / 4))}${chance(random, 0.5) ? "QQ==" : ""}`;
 }
 

@@ -42,7 +42,9 @@ export const jobFamily: Family = {
     poll: ({ id }) => ({ method: "GET", path: `/jobs/${id}` }),
     readPoll({ state }) {
       if (state === "done") return { state };
-      return state === "failed" ? { state, failure: { kind: "content", code: "no_swans" } } : { state: "pending" };
+      return state === "failed"
+        ? { state, failure: { kind: "content", code: "no_swans" } }
+        : { state: "pending" };
     },
   },
 };

@@ -1,6 +1,11 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { createGateway, createMemoryAdmissionStore, createMemoryLedger, GatewayError } from "@calotype/core";
+import type {
+  createGateway,
+  createMemoryAdmissionStore,
+  createMemoryLedger,
+  GatewayError,
+} from "@calotype/core";
 import type { Family } from "@calotype/core/families";
 import type { TransportError } from "@calotype/core/testing";
 

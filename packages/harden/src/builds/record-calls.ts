@@ -1,28 +1,21 @@
 import { createHash } from "node:crypto";
 
-/**
- * Returns an object whose methods, also those of the objects in it, note their calls with all arguments before they run.
- *
- * @param note gets each call as text; what it throws is the rejection of the call
- */
-export function recordCalls<T extends object>(name: string, target: T, note: (call: string) => void): T {
+/** Gets each call as text. An error that it returns is the rejection of the call. */
+export type NoteCall = (call: string) => Error | undefined;
+
+/** Returns an object whose methods, also those of the objects in it, note their calls with all arguments before they run. */
+export function recordCalls<T extends object>(name: string, target: T, note: NoteCall): T {
   const members = Object.entries(target).map(([key, member]: [string, unknown]) => {
     const path = `${name}.${key}`;
     if (typeof member === "object" && member !== null) return [key, recordCalls(path, member, note)];
     if (typeof member !== "function") return [key, member];
     const recorded = (...args: unknown[]): unknown => {
-      const call = `${path}(${args.map(describe).join(", ")})`;
-      // A watcher and its end are functions and not promises, so they do not fail.
-      if (args.some((argument) => typeof argument === "function")) {
-        note(call);
-        return Reflect.apply(member, target, args);
-      }
-      try {
-        note(call);
-      } catch (error) {
-        return Promise.reject(error);
-      }
-      return Reflect.apply(member, target, args);
+      const failure = note(`${path}(${args.map(describe).join(", ")})`);
+      // A watcher returns its end and not a promise, so it cannot reject.
+      const isWatcher = args.some((argument) => typeof argument === "function");
+      return failure === undefined || isWatcher
+        ? Reflect.apply(member, target, args)
+        : Promise.reject(failure);
     };
     return [key, recorded];
   });
@@ -32,16 +25,23 @@ export function recordCalls<T extends object>(name: string, target: T, note: (ca
 
 /** JSON in which functions, bytes and errors can be seen. */
 export function describe(value: unknown): string {
-  return JSON.stringify(value, (_key, member: unknown) => {
-    if (typeof member === "function") return "<function>";
-    if (member instanceof AbortSignal) return "<signal>";
-    if (member instanceof Uint8Array) return describeBytes(member);
-    if (member instanceof Error) return { ...member, name: member.name, message: member.message };
-    return member;
-  }) ?? "undefined";
+  return (
+    JSON.stringify(value, (_key, member: unknown) => {
+      if (typeof member === "function") return "<function>";
+      if (member instanceof AbortSignal) return "<signal>";
+      if (member instanceof Uint8Array) return describeBytes(Buffer.from(member));
+      if (member instanceof Error) return { ...member, name: member.name, message: member.message };
+      return member;
+    }) ?? "undefined"
+  );
 }
 
-/** The length and the hash of bytes. */
-export function describeBytes(bytes: Uint8Array): string {
-  return `<${bytes.length} bytes ${createHash("sha256").update(bytes).digest("hex").slice(0, 16)}>`;
+/** Random ids, boundaries of forms, and signatures of links. */
+export const RANDOM =
+  /\b(?:task_)?(?:[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b|(?<=signature=)[\w-]{43}/g;
+
+/** The length of bytes, and the hash of what is not random in them. */
+export function describeBytes(bytes: Buffer): string {
+  const lasting = bytes.toString("latin1").replaceAll(RANDOM, "");
+  return `<${bytes.length} bytes ${createHash("sha256").update(lasting, "latin1").digest("hex").slice(0, 16)}>`;
 }

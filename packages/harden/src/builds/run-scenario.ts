@@ -1,10 +1,10 @@
 import { createRandom } from "@calotype/conformance/fleet-simulation/create-random";
 import type { AfterImage, Gateway, GatewayOptions, ResultsOptions } from "@calotype/core";
-import type { ImageToStore, StoredImage } from "@calotype/core/stores";
+import type { ResultStore, StoreImage } from "@calotype/core/stores";
 import { CALLER_KEY } from "./draw-scenario.ts";
 import { jobFamily } from "./job-family.ts";
 import type { Build } from "./load-build.ts";
-import { describe, describeBytes, recordCalls } from "./record-calls.ts";
+import { describe, describeBytes, type NoteCall, recordCalls } from "./record-calls.ts";
 import type { Scenario } from "./scenario.ts";
 import { sendCall } from "./scripted-client.ts";
 import { createScriptedProvider } from "./scripted-provider.ts";
@@ -70,11 +70,12 @@ function createOpen(run: Run): () => Gateway {
       repeat: (work, everyMs) => time.repeat(work, everyMs),
       createId: () => `req_${++requests}`,
       transport,
+      maxHeldImageBytes: scenario.maxHeldImageBytes,
     });
 }
 
 function toOptions(run: Run): GatewayOptions {
-  const { models, prices, onLost, heartbeatSeconds, showCharge } = run.scenario;
+  const { models, prices, onLost, streamFormat, heartbeatSeconds, showCharge } = run.scenario;
   const { seen } = run;
   const report = (name: string) => (event: unknown) => void seen.reports.push(`${name} ${describe(event)}`);
   return {
@@ -89,6 +90,7 @@ function toOptions(run: Run): GatewayOptions {
     callers: [{ id: "tester", key: CALLER_KEY }],
     billing: { model_details: prices, onLost },
     ...createStores(run),
+    streamFormat,
     heartbeatSeconds,
     showCharge,
     onUsage: report("usage"),
@@ -101,12 +103,12 @@ function toOptions(run: Run): GatewayOptions {
 
 /** Stores in memory whose calls are noted in order. One of the calls may fail. */
 function createStores({ scenario, build, time, seen, settled }: Run): Partial<GatewayOptions> {
-  const note = (call: string): void => {
+  const note: NoteCall = (call) => {
     seen.stores.push(call);
-    if (seen.stores.length - 1 === scenario.failingStoreCall) throw new Error("The store failed.");
+    return seen.stores.length - 1 === scenario.failingStoreCall ? new Error("The store failed.") : undefined;
   };
   const ledger = recordCalls("ledger", build.createMemoryLedger({ now: time.now }), note);
-  const results = createResults(scenario.results, note);
+  const results = createResults(scenario, note);
   return {
     ledger: {
       ...ledger,
@@ -122,27 +124,38 @@ function createStores({ scenario, build, time, seen, settled }: Run): Partial<Ga
   };
 }
 
-function createResults(kind: Scenario["results"], note: (call: string) => void): ResultsOptions | undefined {
+function createResults(
+  { results: kind, storesNative }: Scenario,
+  note: NoteCall,
+): ResultsOptions | undefined {
   if (kind === "none") return undefined;
   const images = new Map<string, { readonly contentType: string; readonly bytes: Buffer }>();
-  const put = async ({ id, contentType, body, ...rest }: ImageToStore): Promise<void> => {
-    note(`results.put ${id} ${contentType} ${describe(rest)}`);
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of body) chunks.push(Buffer.from(chunk));
-    const bytes = Buffer.concat(chunks);
-    images.set(id, { contentType, bytes });
-    note(`results.put ${id} has ${describeBytes(bytes)}`);
+  const store: ResultStore = {
+    async put({ id, contentType, body }) {
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of body) chunks.push(Buffer.from(chunk));
+      const bytes = Buffer.concat(chunks);
+      images.set(id, { contentType, bytes });
+      note(`results.put ${id} has ${describeBytes(bytes)}`);
+    },
+    async open(id) {
+      const image = images.get(id);
+      if (image === undefined) return undefined;
+      const { contentType, bytes } = image;
+      return { contentType, byteLength: bytes.length, body: readOnce(bytes) };
+    },
+    link: ({ id }) => `https://store.example/${id}`,
   };
-  const open = async (id: string): Promise<StoredImage | undefined> => {
-    note(`results.open ${id}`);
-    const image = images.get(id);
-    if (image === undefined) return undefined;
-    const { contentType, bytes } = image;
-    return { contentType, byteLength: bytes.length, body: readOnce(bytes) };
-  };
+  const recorded = recordCalls("results", store, note);
+  if (kind === "function") {
+    const storeImage: StoreImage = (image) =>
+      recorded.put(image).then(() => `https://store.example/${image.id}`);
+    return { store: storeImage, native: storesNative };
+  }
   return {
-    store: { put, open, link: ({ id }) => `https://store.example/${id}` },
+    store: recorded,
     urls: kind,
+    native: storesNative,
     secrets: ["a secret of at least 32 characters, for tests"],
   };
 }
@@ -154,15 +167,19 @@ async function* readOnce(bytes: Buffer): AsyncGenerator<Uint8Array> {
 function createAfterImage(
   kind: Scenario["afterImage"],
   { GatewayError }: Build,
-  note: (call: string) => void,
+  note: NoteCall,
 ): AfterImage | undefined {
   if (kind === "none") return undefined;
   return async (image, { index, ...call }) => {
     const bytes = await image.bytes();
     const { contentType, size } = image;
-    note(`afterImage ${describe({ contentType, size, index, ...call })} ${describeBytes(bytes)}`);
+    note(
+      `afterImage ${describe({ contentType, size, index, ...call })} ${describeBytes(Buffer.from(bytes))}`,
+    );
     if (kind === "looks" || index === 1) return undefined;
     if (kind === "changes") return Buffer.concat([bytes, Buffer.from("signed")]);
-    throw kind === "refuses" ? new GatewayError("request_refused", "Not this image.") : new Error("A defect.");
+    throw kind === "refuses"
+      ? new GatewayError("request_refused", "Not this image.")
+      : new Error("A defect.");
   };
 }

@@ -6,10 +6,15 @@ export interface Scenario {
   readonly models: Readonly<Record<string, string>>;
   readonly prices: Readonly<Record<string, ModelDetails>>;
   readonly onLost: "release" | "charge";
-  /** Who serves the stored images. `none`: they are not stored. */
-  readonly results: "none" | "gateway" | "store";
+  /** Who makes the links of stored images; `function`: the store is a function. `none`: they are not stored. */
+  readonly results: "none" | "gateway" | "store" | "function";
+  readonly storesNative: boolean;
   readonly afterImage: "none" | "looks" | "changes" | "refuses" | "throws";
+  /** The default format of streams on `/v1`. With `openai` every model streams. */
+  readonly streamFormat: "native" | "openai";
   readonly heartbeatSeconds: number | undefined;
+  /** The room for images that wait for others, in bytes. */
+  readonly maxHeldImageBytes: number;
   readonly showCharge: boolean;
   readonly calls: readonly ClientCall[];
   /** What each provider does, by the host name of its channel and, for polls of jobs, `poll`. Used in turn. */

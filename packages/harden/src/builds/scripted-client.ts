@@ -84,7 +84,10 @@ async function readBody(
   left: AbortSignal,
 ): Promise<{ readonly text: string; readonly end: string }> {
   if (typeof body === "string" || body instanceof Uint8Array) {
-    return { text: Buffer.from(body).toString("latin1"), end: left.aborted ? "left before the response" : "complete" };
+    return {
+      text: Buffer.from(body).toString("latin1"),
+      end: left.aborted ? "left before the response" : "complete",
+    };
   }
   const chunks = body[Symbol.asyncIterator]();
   const leave = (): void => void chunks.return?.().catch(() => undefined);

@@ -16,7 +16,10 @@ interface ProviderParts {
 const MAX_NOTED_BYTES = 8_000;
 
 /** Providers that respond as the scenario says, in turn. */
-export function createScriptedProvider(scenario: Scenario, { time, TransportError, note }: ProviderParts): Transport {
+export function createScriptedProvider(
+  scenario: Scenario,
+  { time, TransportError, note }: ProviderParts,
+): Transport {
   const turns = new Map<string, number>();
   const takeReply = (name: string, replies: readonly Reply[] = []): Reply => {
     const turn = turns.get(name) ?? 0;
