@@ -1,7 +1,7 @@
 // `npm run compare-builds`: random calls against two builds of core. See docs/hardening.md.
-import { parseArgs } from "node:util";
+import { inspect, parseArgs } from "node:util";
 import { ROOT } from "@calotype/conformance/support/workspace";
-import { compareBuilds, type Difference } from "./builds/compare.ts";
+import { compareScenario } from "./builds/compare.ts";
 import { loadBuild } from "./builds/load-build.ts";
 import type { Trace } from "./builds/run-scenario.ts";
 
@@ -17,53 +17,51 @@ const { values: options } = parseArgs({
   },
 });
 
+/** Statuses and ends of responses, store calls, and records. */
+const COUNTED = /^(?:status \d+|complete|left|broken|usage|[\w.]+(?=\())/;
+
+/** The scenario that runs, and how to run it alone. */
+let current = "no scenario";
+process.on("uncaughtException", (error) => {
+  print(`The process fails in ${current}\n${inspect(error)}`);
+  process.exit(1);
+});
+
 // Timers of gateways whose process has died do not keep this one alive.
 process.exit(await run());
 
 async function run(): Promise<number> {
-  const { against, seed: seedText, calls, only } = options;
-  if (against === undefined)
+  const { against, only } = options;
+  if (against === undefined) {
     throw new TypeError("--against must be the folder of another checkout that is built.");
-  const seed = toWhole("seed", seedText);
-  const indexes =
-    only === undefined
-      ? Array.from({ length: toWhole("calls", calls) }, (_, index) => index)
-      : [toWhole("only", only)];
-  print(`Seed ${seed}`);
-  const seen = createCounts();
-  const comparison = { ours: await loadBuild(ROOT), other: await loadBuild(against), seed, indexes };
-  let found = 0;
-  for await (const difference of compareBuilds({ ...comparison, onTrace: seen.count })) {
-    printDifference(difference, `--against ${against} --seed ${seed} --only ${difference.index}`);
-    if (++found === MAX_SHOWN) break;
   }
-  print(`${seen.show()}\n${found} differences`);
-  return found === 0 ? 0 : 1;
-}
-
-function printDifference({ index, place, ours, other }: Difference, repeat: string): void {
-  print(`\nScenario ${index}: ${place}`);
-  print(`  this:  ${ours ?? "(nothing)"}`);
-  print(`  other: ${other ?? "(nothing)"}`);
-  print(`  node packages/harden/src/compare-builds.ts ${repeat}`);
+  const seed = toWhole("seed", options.seed);
+  const first = only === undefined ? 0 : toWhole("only", only);
+  const end = only === undefined ? toWhole("calls", options.calls) : first + 1;
+  const builds = { ours: await loadBuild(ROOT), other: await loadBuild(against) };
+  print(`Seed ${seed}`);
+  const reached = new Map<string, number>();
+  let differences = 0;
+  for (let index = first; index < end && differences < MAX_SHOWN; index += 1) {
+    current = `scenario ${index}\n  node packages/harden/src/compare-builds.ts --against ${against} --seed ${seed} --only ${index}`;
+    const { trace, difference } = await compareScenario(builds, seed, index);
+    countLines(trace, reached);
+    if (difference === undefined) continue;
+    differences += 1;
+    const { place, ours = "(nothing)", other = "(nothing)" } = difference;
+    print(`\n${place} of ${current}\n  this:  ${ours}\n  other: ${other}`);
+  }
+  print(`Seen: ${[...reached].map(([name, count]) => `${count.toLocaleString("en")} ${name}`).join(", ")}`);
+  print(`${differences} differences`);
+  return differences === 0 ? 0 : 1;
 }
 
 /** Counts what the scenarios have reached, so that a run that compares little can be seen. */
-function createCounts(): { readonly count: (trace: Trace) => void; readonly show: () => string } {
-  const counts = new Map<string, number>();
-  const add = (name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1);
-  return {
-    count(trace) {
-      add("scenarios");
-      for (const line of Object.values(trace).flat()) {
-        const [name] =
-          /^(?:status \d+|complete|left|broken|[\w.]+(?=\()|(?:usage|results\.\w+|afterImage) )/.exec(line) ??
-          [];
-        if (name !== undefined) add(name.trim());
-      }
-    },
-    show: () => [...counts].map(([name, count]) => `${count.toLocaleString("en")} ${name}`).join(", "),
-  };
+function countLines(trace: Trace, counts: Map<string, number>): void {
+  for (const line of Object.values(trace).flat()) {
+    const [name] = COUNTED.exec(line) ?? [];
+    if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
 }
 
 function toWhole(name: string, text: string): number {

@@ -3,40 +3,33 @@ import type { Build } from "./load-build.ts";
 import { RANDOM } from "./record-calls.ts";
 import { runScenario, type Trace } from "./run-scenario.ts";
 
-/** The builds and the scenarios of a comparison. */
-export interface Comparison {
+/** The two builds that are compared. */
+export interface Builds {
   readonly ours: Build;
   readonly other: Build;
-  readonly seed: number;
-  /** The numbers of the scenarios. */
-  readonly indexes: Iterable<number>;
-  /** Gets the trace of each scenario with the first build. */
-  readonly onTrace?: ((trace: Trace, index: number) => void) | undefined;
 }
 
 /** The first difference between the two builds in a scenario. */
 export interface Difference {
-  readonly index: number;
   /** Where it is, such as `client 0, line 3`. */
   readonly place: string;
-  /** The line of the first build, around the first character that differs. Absent: it has no such line. */
+  /** The line of our build, around the first character that differs. Absent: it has no such line. */
   readonly ours: string | undefined;
   readonly other: string | undefined;
 }
 
-/** Runs each scenario with both builds, and returns the differences. */
-export async function* compareBuilds(comparison: Comparison): AsyncGenerator<Difference, void> {
-  const { ours, other, seed, indexes, onTrace } = comparison;
-  for (const index of indexes) {
-    const scenario = drawScenario(seed, index);
-    const [trace, otherTrace] = [await runScenario(scenario, ours), await runScenario(scenario, other)];
-    onTrace?.(trace, index);
-    const difference = findDifference(trace, otherTrace);
-    if (difference !== undefined) yield { index, ...difference };
-  }
+/** Runs the scenario with this number with both builds. Returns what could be seen of ours, and the difference. */
+export async function compareScenario(
+  { ours, other }: Builds,
+  seed: number,
+  index: number,
+): Promise<{ readonly trace: Trace; readonly difference: Difference | undefined }> {
+  const scenario = drawScenario(seed, index);
+  const trace = await runScenario(scenario, ours);
+  return { trace, difference: findDifference(trace, await runScenario(scenario, other)) };
 }
 
-function findDifference(ours: Trace, other: Trace): Omit<Difference, "index"> | undefined {
+function findDifference(ours: Trace, other: Trace): Difference | undefined {
   const [nameOurs, nameOther] = [createNamer(), createNamer()];
   for (const [section, lines] of Object.entries(ours)) {
     const otherLines = other[section] ?? [];
@@ -63,9 +56,10 @@ function createNamer(): (line: string | undefined) => string | undefined {
 const SHOWN_BEFORE = 100;
 const SHOWN_AFTER = 200;
 
-function showAround(ours: string | undefined, other: string | undefined): Pick<Difference, "ours" | "other"> {
-  let at = 0;
-  while (ours !== undefined && at < ours.length && ours[at] === other?.[at]) at += 1;
+function showAround(ours: string | undefined, other: string | undefined): Omit<Difference, "place"> {
+  const [one = "", two = ""] = [ours, other];
+  const isDifferent = (_: unknown, place: number): boolean => one[place] !== two[place];
+  const at = Array.from({ length: Math.max(one.length, two.length) }).findIndex(isDifferent);
   const show = (line: string | undefined): string | undefined => {
     const start = Math.max(0, at - SHOWN_BEFORE);
     return line && `${start > 0 ? "…" : ""}${line.slice(start, at + SHOWN_AFTER)}`;

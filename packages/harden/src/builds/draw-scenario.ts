@@ -39,6 +39,7 @@ export function drawScenario(seed: number, index: number): Scenario {
     maxHeldImageBytes: chance(random, 0.5) ? 4_194_304 : 100_000,
     heartbeatSeconds: chance(random, 0.2) ? pick(random, [0.05, 1]) : undefined,
     showCharge: chance(random, 0.3),
+    hasLimits: chance(random, 0.3),
     calls: own.flatMap((call) => [call, ...drawRepeats(random, call)]),
     replies: {
       ...Object.fromEntries(priced.map((call) => [call.family, drawReplies(random, call)])),
@@ -96,7 +97,7 @@ const BOUNDARY = "----harden";
 const PNG = "\x89PNG\r\n\x1a\n";
 
 function toFormValue(value: unknown): string {
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 function drawClient(random: Random, type: string): Omit<ClientCall, "path" | "body" | "cuts"> {
@@ -121,7 +122,11 @@ function drawRepeats(random: Random, call: ClientCall): readonly ClientCall[] {
   return [
     { ...repeat, atMs: call.atMs + drawInt(random, 0, 2_000) },
     // After everything else.
-    { ...repeat, atMs: 600_000, ...(chance(random, 0.1) && { body: Buffer.from(`${call.body} `) }) },
+    {
+      ...repeat,
+      atMs: 600_000,
+      ...(chance(random, 0.1) && { body: Buffer.concat([call.body, Buffer.from(" ")]) }),
+    },
   ];
 }
 
@@ -199,7 +204,7 @@ function drawChunks(random: Random, bytes: Buffer): Reply["chunks"] {
 
 function drawDownload(random: Random): Reply {
   if (chance(random, 0.1)) return drawRefusal(random);
-  const bytes = Buffer.alloc(chance(random, 0.9) ? drawInt(random, 8, 2_000) : 400_000, 65);
+  const bytes = Buffer.alloc(chance(random, 0.75) ? drawInt(random, 8, 2_000) : 400_000, 65);
   bytes.write(PNG, "latin1");
   return { ...drawHead(random, "image/png"), status: 200, chunks: drawChunks(random, bytes) };
 }

@@ -30,7 +30,10 @@ export function describe(value: unknown): string {
       if (typeof member === "function") return "<function>";
       if (member instanceof AbortSignal) return "<signal>";
       if (member instanceof Uint8Array) return describeBytes(Buffer.from(member));
-      if (member instanceof Error) return { ...member, name: member.name, message: member.message };
+      if (member instanceof Error) {
+        const { name, message } = member;
+        return { name, message, ...Object.fromEntries(Object.entries(member)) };
+      }
       return member;
     }) ?? "undefined"
   );

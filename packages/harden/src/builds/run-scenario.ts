@@ -26,30 +26,48 @@ interface Run {
 /** Time in which the bodies of clients that left are read to their end, and jobs of dead processes end. */
 const REST_MS = 1_200_000;
 
-/** Runs a scenario with one build, in virtual time. */
+/** Runs a scenario with one build, in virtual time. A scenario that does not end is noted in the reports. */
 export function runScenario(scenario: Scenario, build: Build): Promise<Trace> {
   return inVirtualTime(async (time) => {
-    const seen = { stores: [], provider: [], reports: [] };
-    const run: Run = { scenario, build, time, seen, settled: new Set() };
-    const open = createOpen(run);
-    let gateway = open();
-    let death: Promise<void> | undefined;
-    if (scenario.diesAtMs !== undefined) {
-      time.after(scenario.diesAtMs, () => {
-        death = gateway.close({ deadlineSeconds: 0 });
-        gateway = open();
-        gateway.start();
-      });
-    }
-    const clients = scenario.calls.map(async (call) => {
-      await time.sleep(call.atMs);
-      return sendCall(call, { gateway, time, isSettled: (id) => run.settled.has(id) });
+    const run: Run = {
+      scenario,
+      build,
+      time,
+      seen: { stores: [], provider: [], reports: [] },
+      settled: new Set(),
+    };
+    const responses = await runCalls(run).catch((error: unknown) => {
+      run.seen.reports.push(String(error));
+      return [];
     });
-    const responses = await time.run(Promise.all(clients));
-    await time.run(time.sleep(REST_MS));
-    await time.run(Promise.all([death, gateway.close()]));
-    return { ...Object.fromEntries(responses.map((lines, index) => [`client ${index}`, lines])), ...seen };
+    return {
+      ...Object.fromEntries(responses.map((lines, index) => [`client ${index}`, lines])),
+      ...run.seen,
+    };
   });
+}
+
+/** Returns what each client saw. */
+async function runCalls(run: Run): Promise<readonly (readonly string[])[]> {
+  const { scenario, time, settled } = run;
+  const open = createOpen(run);
+  let gateway = open();
+  let death: Promise<void> | undefined;
+  if (scenario.diesAtMs !== undefined) {
+    time.after(scenario.diesAtMs, () => {
+      death = gateway.close({ deadlineSeconds: 0 });
+      gateway = open();
+      gateway.start();
+    });
+  }
+  const clients = scenario.calls.map(async (call) => {
+    await time.sleep(call.atMs);
+    return sendCall(call, { gateway, time, isSettled: (id) => settled.has(id) });
+  });
+  const responses = await time.run(Promise.all(clients));
+  await time.run(time.sleep(REST_MS));
+  await time.run(Promise.all([death, gateway.close()]));
+  return responses;
 }
 
 /** Returns a function that opens a gateway on the stores of the run. */
@@ -75,7 +93,7 @@ function createOpen(run: Run): () => Gateway {
 }
 
 function toOptions(run: Run): GatewayOptions {
-  const { models, prices, onLost, streamFormat, heartbeatSeconds, showCharge } = run.scenario;
+  const { models, prices, onLost, streamFormat, heartbeatSeconds, showCharge, hasLimits } = run.scenario;
   const { seen } = run;
   const report = (name: string) => (event: unknown) => void seen.reports.push(`${name} ${describe(event)}`);
   return {
@@ -87,7 +105,7 @@ function toOptions(run: Run): GatewayOptions {
       apiKey: [`${family}-key-1`, `${family}-key-2`],
       baseUrl: `https://${family}.example`,
     })),
-    callers: [{ id: "tester", key: CALLER_KEY }],
+    callers: [{ id: "tester", key: CALLER_KEY, ...(hasLimits && LIMITS) }],
     billing: { model_details: prices, onLost },
     ...createStores(run),
     streamFormat,
@@ -100,6 +118,8 @@ function toOptions(run: Run): GatewayOptions {
     logger: { warn: () => undefined, error: () => undefined },
   };
 }
+
+const LIMITS = { budget: "60", limits: { concurrent: 2, imagesPerMinute: 8 } };
 
 /** Stores in memory whose calls are noted in order. One of the calls may fail. */
 function createStores({ scenario, build, time, seen, settled }: Run): Partial<GatewayOptions> {

@@ -16,6 +16,8 @@ export interface Scenario {
   /** The room for images that wait for others, in bytes. */
   readonly maxHeldImageBytes: number;
   readonly showCharge: boolean;
+  /** Whether the caller has limits that some scenarios reach. */
+  readonly hasLimits: boolean;
   readonly calls: readonly ClientCall[];
   /** What each provider does, by the host name of its channel and, for polls of jobs, `poll`. Used in turn. */
   readonly replies: Readonly<Record<string, readonly Reply[]>>;

@@ -44,14 +44,11 @@ export class VirtualTime {
 
   /** Repeats work until the returned function is called. */
   repeat(work: () => void, everyMs: number): () => void {
-    let cancel = (): void => undefined;
-    const plan = (): void => {
-      cancel = this.after(everyMs, () => {
-        plan();
-        work();
-      });
+    const repeated = (): void => {
+      cancel = this.after(everyMs, repeated);
+      work();
     };
-    plan();
+    let cancel = this.after(everyMs, repeated);
     return () => cancel();
   }
 
@@ -94,10 +91,8 @@ export async function inVirtualTime<T>(work: (time: VirtualTime) => Promise<T>):
     setInterval: (begin: () => void, ms: number) => toTimer(time.repeat(begin, ms)),
     clearInterval: clear,
   });
-  const hash = async (_algorithm: string, bytes: Uint8Array): Promise<ArrayBuffer> =>
-    new Uint8Array(createHash("sha256").update(bytes).digest()).buffer;
   Object.defineProperty(performance, "now", { value: time.now, configurable: true });
-  Object.defineProperty(crypto.subtle, "digest", { value: hash, configurable: true });
+  Object.defineProperty(crypto.subtle, "digest", { value: hashNow, configurable: true });
   try {
     return await work(time);
   } finally {
@@ -105,4 +100,8 @@ export async function inVirtualTime<T>(work: (time: VirtualTime) => Promise<T>):
     Reflect.deleteProperty(performance, "now");
     Reflect.deleteProperty(crypto.subtle, "digest");
   }
+}
+
+async function hashNow(_algorithm: string, bytes: Uint8Array): Promise<ArrayBuffer> {
+  return new Uint8Array(createHash("sha256").update(bytes).digest()).buffer;
 }
