@@ -11,7 +11,7 @@ const MAX_SHOWN = 10;
 const { values: options } = parseArgs({
   options: {
     against: { type: "string" },
-    calls: { type: "string", default: "5000" },
+    scenarios: { type: "string", default: "5000" },
     seed: { type: "string", default: String(Math.floor(Math.random() * 2 ** 31)) },
     only: { type: "string" },
   },
@@ -37,7 +37,7 @@ async function run(): Promise<number> {
   }
   const seed = toWhole("seed", options.seed);
   const first = only === undefined ? 0 : toWhole("only", only);
-  const end = only === undefined ? toWhole("calls", options.calls) : first + 1;
+  const end = only === undefined ? toWhole("scenarios", options.scenarios) : first + 1;
   const builds = { ours: await loadBuild(ROOT), other: await loadBuild(against) };
   print(`Seed ${seed}`);
   const reached = new Map<string, number>();

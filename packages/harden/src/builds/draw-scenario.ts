@@ -4,7 +4,7 @@ import { chance, drawInt, pick, type Random } from "../grammar/draw.ts";
 import { mutateFields, mutateJson, toJson, writeJson } from "../grammar/json-text.ts";
 import { drawPricedCall, type PricedCall } from "../grammar/priced-calls.ts";
 import { drawFailure } from "../grammar/provider-bodies.ts";
-import { EDITS, GENERATIONS } from "../grammar/requests.ts";
+import { EDITS, GENERATIONS, NATIVE } from "../grammar/requests.ts";
 import { JOB_MODEL, jobFamily } from "./job-family.ts";
 import type { ClientCall, FailureReason, Reply, Scenario } from "./scenario.ts";
 
@@ -51,14 +51,17 @@ export function drawScenario(seed: number, index: number): Scenario {
   };
 }
 
-function drawCall(random: Random, { path, body }: PricedCall): ClientCall {
+function drawCall(random: Random, { path, body, family }: PricedCall): ClientCall {
   const fields: Fields = {
     ...body,
     ...(chance(random, 0.4) && { response_format: pick(random, ["url", "b64_json", "b64_json"]) }),
     ...(chance(random, 0.2) && { stream: true, ...(chance(random, 0.2) && { partial_images: 1 }) }),
     ...(chance(random, 0.1) && { x_unknown: { a: [1, null, "é"] } }),
   };
-  if (path === EDITS && chance(random, 0.5)) return toFormCall(random, fields);
+  if (family === "qwen-image" && chance(random, 0.2)) return toNativeCall(random, fields);
+  if (("image" in fields || "images" in fields) && path !== NATIVE && chance(random, 0.4)) {
+    return toFormCall(random, fields);
+  }
   return toJsonCall(random, path, chance(random, 0.05) ? mutateFields(random, fields) : fields);
 }
 
@@ -78,9 +81,18 @@ function toJsonCall(random: Random, path: string, fields: Fields): ClientCall {
   return { ...drawClient(random, "application/json"), path, body, cuts: drawCuts(random, body.length) };
 }
 
-/** The same edit as a form, with the images as files. */
-function toFormCall(random: Random, { images, ...fields }: Fields): ClientCall {
-  const files = Array.isArray(images) ? images : [];
+/** The same request on DashScope's own path. */
+function toNativeCall(random: Random, { model, prompt, n = 1, image = [] }: Fields): ClientCall {
+  const images = Array.isArray(image) ? image.map((url: unknown) => ({ image: url })) : [];
+  const messages = [{ role: "user", content: [...images, { text: prompt }] }];
+  return toJsonCall(random, DASHSCOPE, { model, input: { messages }, parameters: { n } });
+}
+
+const DASHSCOPE = "/api/v1/services/aigc/multimodal-generation/generation";
+
+/** The same request as a form, with the images as files. */
+function toFormCall(random: Random, { images, image = images, ...fields }: Fields): ClientCall {
+  const files = Array.isArray(image) ? image : [image];
   const parts = [
     ...Object.entries(fields).map(([name, value]) => `name="${name}"\r\n\r\n${toFormValue(value)}`),
     ...files.map(

@@ -1,3 +1,4 @@
+import { globSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type {
@@ -28,8 +29,8 @@ type Core = Omit<Build, "TransportError" | "families">;
  * @param checkout the root of a checkout that was built
  */
 export async function loadBuild(checkout: string): Promise<Build> {
-  const load = (file: string): Promise<unknown> =>
-    import(pathToFileURL(join(checkout, "packages/core/dist", file)).href);
+  const folder = join(checkout, "packages/core/dist");
+  const load = (file: string): Promise<unknown> => import(pathToFileURL(join(folder, file)).href);
   // The modules have the types of this checkout: both builds have the same interface, or cannot be compared.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const [core, testing, { openai }, { gemini }] = (await Promise.all([
@@ -38,5 +39,7 @@ export async function loadBuild(checkout: string): Promise<Build> {
     load("families/openai/index.js"),
     load("families/gemini/gemini.js"),
   ])) as [Core, Pick<Build, "TransportError">, { readonly openai: Family }, { readonly gemini: Family }];
+  // A module that is loaded at its first use would take real time.
+  await Promise.all(globSync("*.js", { cwd: folder }).map(load));
   return { ...core, ...testing, families: [openai, gemini] };
 }

@@ -24,7 +24,7 @@ interface Run {
 }
 
 /** Time in which the bodies of clients that left are read to their end, and jobs of dead processes end. */
-const REST_MS = 1_200_000;
+const REST_MS = 400_000;
 
 /** Runs a scenario with one build, in virtual time. A scenario that does not end is noted in the reports. */
 export function runScenario(scenario: Scenario, build: Build): Promise<Trace> {

@@ -58,9 +58,9 @@ async function exchange(
   const cancel = leavesAfterMs === undefined ? undefined : time.after(leavesAfterMs, () => leaving.abort());
   const response = await gateway.handle(request);
   if (response === null) return { lines: ["The path belongs to no endpoint."], body: "" };
-  const { text, end } = await readBody(response.body, leaving.signal);
-  cancel?.();
   const id = response.headers["x-request-id"] ?? "";
+  const { text, end, wasSettled } = await readBody(response.body, leaving.signal, () => isSettled(id));
+  cancel?.();
   const lines = [
     `${method} ${path}`,
     `status ${response.status}`,
@@ -69,10 +69,18 @@ async function exchange(
       .toSorted(),
     ...text.split("\n"),
     end,
-    // The last bytes wait for the charge.
-    `settled: ${isSettled(id)}`,
+    `settled before the last bytes: ${wasSettled}`,
   ];
   return { lines, body: text };
+}
+
+/** What a client got of a body. */
+interface SeenBody {
+  /** One character for each byte. */
+  readonly text: string;
+  readonly end: string;
+  /** Whether the request was settled when the last bytes came: they wait for the charge. */
+  readonly wasSettled: boolean;
 }
 
 /**
@@ -82,25 +90,26 @@ async function exchange(
 async function readBody(
   body: GatewayResponse["body"],
   left: AbortSignal,
-): Promise<{ readonly text: string; readonly end: string }> {
+  isSettled: () => boolean,
+): Promise<SeenBody> {
+  let wasSettled = isSettled();
   if (typeof body === "string" || body instanceof Uint8Array) {
-    return {
-      text: Buffer.from(body).toString("latin1"),
-      end: left.aborted ? "left before the response" : "complete",
-    };
+    const end = left.aborted ? "left before the response" : "complete";
+    return { text: Buffer.from(body).toString("latin1"), end, wasSettled };
   }
   const chunks = body[Symbol.asyncIterator]();
   const leave = (): void => void chunks.return?.().catch(() => undefined);
   left.addEventListener("abort", leave);
   if (left.aborted) leave();
   let text = "";
+  let end = "complete";
   try {
-    for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) {
-      // One byte is one character, so nothing is lost.
-      if (!left.aborted) text += Buffer.from(next.value).toString("latin1");
+    for (let next = await chunks.next(); next.done !== true && !left.aborted; next = await chunks.next()) {
+      text += Buffer.from(next.value).toString("latin1");
+      wasSettled = isSettled();
     }
-    return { text, end: left.aborted ? "left" : "complete" };
   } catch (error) {
-    return { text, end: left.aborted ? "left" : `broken: ${String(error)}` };
+    end = `broken: ${String(error)}`;
   }
+  return { text, end: left.aborted ? "left" : end, wasSettled };
 }
