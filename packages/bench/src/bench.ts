@@ -37,13 +37,16 @@ async function run(options: BenchOptions): Promise<void> {
   if (options.json !== undefined) writeFileSync(options.json, toJson(results));
   if (options.chart !== undefined) writeFileSync(options.chart, drawChart(results));
   if (options.isForDocs) writeDocs(results);
-  if (isWorse(results)) process.exitCode = 1;
+  if (isWorse(results, options)) process.exitCode = 1;
 }
 
-/** Whether a value was better before, or in the other checkout. */
-function isWorse(results: Results): boolean {
-  const isSlower = compareCheckouts(results).some((compared) => compared.isSlower);
-  return isSlower || judge(results).some((goal) => findVerdict(goal) === "worse");
+/**
+ * Whether a value was better before, or in the other checkout. A quick run does not warm up for long enough to be compared with
+ * earlier runs.
+ */
+function isWorse(results: Results, { isQuick, from }: BenchOptions): boolean {
+  if (compareCheckouts(results).some(({ isSlower }) => isSlower)) return true;
+  return !isQuick && from === undefined && judge(results).some((goal) => findVerdict(goal) === "worse");
 }
 
 async function obtain(options: BenchOptions): Promise<Results> {
