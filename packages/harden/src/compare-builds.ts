@@ -14,11 +14,12 @@ const { values: options } = parseArgs({
     scenarios: { type: "string", default: "5000" },
     seed: { type: "string", default: String(Math.floor(Math.random() * 2 ** 31)) },
     only: { type: "string" },
+    ignore: { type: "string" },
   },
 });
 
 /** Statuses and ends of responses, store calls, and records. */
-const COUNTED = /^(?:status \d+|complete|left|broken|usage|[\w.]+(?=\())/;
+const COUNTED = /^(?:status \d+|complete|left|broken|stored|afterImage|record|[\w.]+(?=\())/;
 
 /** The scenario that runs, and how to run it alone. */
 let current = "no scenario";
@@ -31,14 +32,18 @@ process.on("uncaughtException", (error) => {
 process.exit(await run());
 
 async function run(): Promise<number> {
-  const { against, only } = options;
+  const { against, only, ignore } = options;
   if (against === undefined) {
     throw new TypeError("--against must be the folder of another checkout that is built.");
   }
   const seed = toWhole("seed", options.seed);
   const first = only === undefined ? 0 : toWhole("only", only);
   const end = only === undefined ? toWhole("scenarios", options.scenarios) : first + 1;
-  const builds = { ours: await loadBuild(ROOT), other: await loadBuild(against) };
+  const builds = {
+    ours: await loadBuild(ROOT),
+    other: await loadBuild(against),
+    ignored: ignore === undefined ? undefined : new RegExp(ignore, "g"),
+  };
   print(`Seed ${seed}`);
   const reached = new Map<string, number>();
   let differences = 0;

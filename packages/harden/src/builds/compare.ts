@@ -7,6 +7,8 @@ import { runScenario, type Trace } from "./run-scenario.ts";
 export interface Builds {
   readonly ours: Build;
   readonly other: Build;
+  /** Strings that are left out of what is compared. Global. Default: none. */
+  readonly ignored?: RegExp | undefined;
 }
 
 /** The first difference between the two builds in a scenario. */
@@ -20,17 +22,17 @@ export interface Difference {
 
 /** Runs the scenario with this number with both builds. Returns what could be seen of ours, and the difference. */
 export async function compareScenario(
-  { ours, other }: Builds,
+  { ours, other, ignored }: Builds,
   seed: number,
   index: number,
 ): Promise<{ readonly trace: Trace; readonly difference: Difference | undefined }> {
   const scenario = drawScenario(seed, index);
   const trace = await runScenario(scenario, ours);
-  return { trace, difference: findDifference(trace, await runScenario(scenario, other)) };
+  return { trace, difference: findDifference(trace, await runScenario(scenario, other), ignored) };
 }
 
-function findDifference(ours: Trace, other: Trace): Difference | undefined {
-  const [nameOurs, nameOther] = [createNamer(), createNamer()];
+function findDifference(ours: Trace, other: Trace, ignored?: RegExp): Difference | undefined {
+  const [nameOurs, nameOther] = [createNamer(ignored), createNamer(ignored)];
   for (const [section, lines] of Object.entries(ours)) {
     const otherLines = other[section] ?? [];
     for (let at = 0; at < Math.max(lines.length, otherLines.length); at += 1) {
@@ -42,10 +44,10 @@ function findDifference(ours: Trace, other: Trace): Difference | undefined {
 }
 
 /** Replaces random ids by numbers, in the order of their appearance. So the same id is the same number everywhere. */
-function createNamer(): (line: string | undefined) => string | undefined {
+function createNamer(ignored = /$^/g): (line: string | undefined) => string | undefined {
   const names = new Map<string, string>();
   return (line) =>
-    line?.replaceAll(RANDOM, (id) => {
+    line?.replaceAll(ignored, "").replaceAll(RANDOM, (id) => {
       const name = names.get(id) ?? `<random ${names.size + 1}>`;
       names.set(id, name);
       return name;

@@ -13,6 +13,9 @@ type Fields = Readonly<Record<string, unknown>>;
 /** The key of the only caller. */
 export const CALLER_KEY = "caller-canary-7c0de4b1";
 
+/** Providers act at whole milliseconds. Whatever else happens is apart from that, so that the order is certain. */
+const APART_MS = 0.5;
+
 /** Draws the scenario with this number. */
 export function drawScenario(seed: number, index: number): Scenario {
   const random = createRandom(seed, `scenario ${index}`);
@@ -47,7 +50,7 @@ export function drawScenario(seed: number, index: number): Scenario {
     },
     downloads: Array.from({ length: 3 }, () => drawDownload(random)),
     failingStoreCall: chance(random, 0.1) ? drawInt(random, 0, 25) : undefined,
-    diesAtMs: chance(random, isOfJobs ? 0.5 : 0.05) ? drawInt(random, 1, 6_000) : undefined,
+    diesAtMs: chance(random, isOfJobs ? 0.5 : 0.05) ? drawInt(random, 1, 6_000) + APART_MS / 2 : undefined,
   };
 }
 
@@ -122,7 +125,7 @@ function drawClient(random: Random, type: string): Omit<ClientCall, "path" | "bo
       ...(chance(random, 0.15) && { prefer: "respond-async" }),
       ...(chance(random, 0.1) && { "x-calotype-tags": "project=fox" }),
     },
-    leavesAfterMs: chance(random, 0.2) ? drawInt(random, 0, 3_000) : undefined,
+    leavesAfterMs: chance(random, 0.2) ? drawInt(random, 0, 3_000) + APART_MS : undefined,
     follows: pick(random, ["waits", "waits", "watches", "cancels", "lists"]),
   };
 }
@@ -132,7 +135,7 @@ function drawRepeats(random: Random, call: ClientCall): readonly ClientCall[] {
   if (call.headers["idempotency-key"] === undefined || chance(random, 0.3)) return [];
   const repeat = { ...call, leavesAfterMs: undefined };
   return [
-    { ...repeat, atMs: call.atMs + drawInt(random, 0, 2_000) },
+    { ...repeat, atMs: call.atMs + drawInt(random, 0, 2_000) + APART_MS },
     // After everything else.
     {
       ...repeat,

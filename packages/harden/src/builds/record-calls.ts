@@ -23,20 +23,38 @@ export function recordCalls<T extends object>(name: string, target: T, note: Not
   return Object.fromEntries(members) as T;
 }
 
-/** JSON in which functions, bytes and errors can be seen. */
+/** JSON in which functions, bytes and errors can be seen. The order of the members of an object does not matter to a store. */
 export function describe(value: unknown): string {
-  return (
-    JSON.stringify(value, (_key, member: unknown) => {
-      if (typeof member === "function") return "<function>";
-      if (member instanceof AbortSignal) return "<signal>";
-      if (member instanceof Uint8Array) return describeBytes(Buffer.from(member));
-      if (member instanceof Error) {
-        const { name, message } = member;
-        return { name, message, ...Object.fromEntries(Object.entries(member)) };
-      }
-      return member;
-    }) ?? "undefined"
-  );
+  return JSON.stringify(toPlain(value)) ?? "undefined";
+}
+
+function toPlain(value: unknown): unknown {
+  if (typeof value === "function") return "<function>";
+  if (typeof value === "string") return value.startsWith("{") ? toPlainString(value) : value;
+  if (typeof value !== "object" || value === null || value instanceof Date) return value;
+  if (Array.isArray(value)) return value.map(toPlain);
+  if (value instanceof AbortSignal) return "<signal>";
+  if (value instanceof Uint8Array) return describeBytes(Buffer.from(value));
+  if (Symbol.asyncIterator in value) return "<body>";
+  const members: Record<string, unknown> = { ...toOwnMembers(value) };
+  const sorted = Object.keys(members).toSorted();
+  return Object.fromEntries(sorted.map((name) => [name, toPlain(members[name])]));
+}
+
+/** The name and the message of an error are not among its enumerable members. */
+function toOwnMembers(value: object): object {
+  if (!(value instanceof Error)) return value;
+  const { name, message } = value;
+  return { name, message, ...Object.fromEntries(Object.entries(value)) };
+}
+
+/** JSON in a string, such as the request of a task. */
+function toPlainString(value: string): unknown {
+  try {
+    return { json: toPlain(JSON.parse(value)) };
+  } catch {
+    return value;
+  }
 }
 
 /** Random ids, boundaries of forms, and signatures of links. */

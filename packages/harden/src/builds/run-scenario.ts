@@ -13,12 +13,19 @@ import { inVirtualTime, type VirtualTime } from "./virtual-time.ts";
 /** What could be seen of a scenario, line by line: what each client got, and what the stores, the provider and the operator got. */
 export type Trace = Readonly<Record<string, readonly string[]>>;
 
+/**
+ * The parts of a trace besides the clients. `stores`: the store calls of requests, in order. `images`: what was stored or given
+ * to `afterImage`. `background`: the store calls of repeated work. `provider`: the calls to providers. `events`, `records`: what
+ * the operator got.
+ */
+type Section = "stores" | "images" | "background" | "provider" | "events" | "records";
+
 /** A scenario that runs. The two gateways of a scenario in which the process dies share all of it. */
 interface Run {
   readonly scenario: Scenario;
   readonly build: Build;
   readonly time: VirtualTime;
-  readonly seen: { readonly stores: string[]; readonly provider: string[]; readonly reports: string[] };
+  readonly seen: Readonly<Record<Section, string[]>>;
   /** The requests that the ledger has settled. */
   readonly settled: Set<string>;
 }
@@ -26,23 +33,27 @@ interface Run {
 /** Time in which the bodies of clients that left are read to their end, and jobs of dead processes end. */
 const REST_MS = 400_000;
 
-/** Runs a scenario with one build, in virtual time. A scenario that does not end is noted in the reports. */
+/** Runs a scenario with one build, in virtual time. A scenario that does not end is noted in the events. */
 export function runScenario(scenario: Scenario, build: Build): Promise<Trace> {
   return inVirtualTime(async (time) => {
     const run: Run = {
       scenario,
       build,
       time,
-      seen: { stores: [], provider: [], reports: [] },
+      seen: { stores: [], images: [], background: [], provider: [], events: [], records: [] },
       settled: new Set(),
     };
     const responses = await runCalls(run).catch((error: unknown) => {
-      run.seen.reports.push(String(error));
+      run.seen.events.push(String(error));
       return [];
     });
     return {
       ...Object.fromEntries(responses.map((lines, index) => [`client ${index}`, lines])),
       ...run.seen,
+      // Images are stored at the same time, so their order has no meaning.
+      images: run.seen.images.toSorted(),
+      // Repeated work is done beside the requests. How often it finds nothing has no meaning either.
+      background: [...new Set(run.seen.background)].toSorted(),
     };
   });
 }
@@ -94,8 +105,7 @@ function createOpen(run: Run): () => Gateway {
 
 function toOptions(run: Run): GatewayOptions {
   const { models, prices, onLost, streamFormat, heartbeatSeconds, showCharge, hasLimits } = run.scenario;
-  const { seen } = run;
-  const report = (name: string) => (event: unknown) => void seen.reports.push(`${name} ${describe(event)}`);
+  const { events, records } = run.seen;
   return {
     families: [...run.build.families, jobFamily],
     models: Object.fromEntries(Object.entries(models).map(([model, family]) => [model, { family }])),
@@ -111,9 +121,9 @@ function toOptions(run: Run): GatewayOptions {
     streamFormat,
     heartbeatSeconds,
     showCharge,
-    onUsage: report("usage"),
-    onRequest: report("request"),
-    onError: report("error"),
+    onUsage: (record) => void records.push(`record ${describe(record)}`),
+    onRequest: (event) => void events.push(`request ${describe(event)}`),
+    onError: (event) => void events.push(`error ${describe(event)}`),
     // The words of log lines may change.
     logger: { warn: () => undefined, error: () => undefined },
   };
@@ -121,14 +131,23 @@ function toOptions(run: Run): GatewayOptions {
 
 const LIMITS = { budget: "60", limits: { concurrent: 2, imagesPerMinute: 8 } };
 
-/** Stores in memory whose calls are noted in order. One of the calls may fail. */
+/** Calls of sweeps, deliveries and workers, and reads of pauses. */
+const BACKGROUND =
+  /^ledger\.(?:sweep|takeKept|takeUndelivered|markDelivered|tasks\.(?:sweep|take)|(?:\w+\.)?watch)\(|^admission\.admit\(.*"id":"calotype-pauses"/;
+
+/** Stores in memory whose calls are noted in order. One of the calls of requests may fail. */
 function createStores({ scenario, build, time, seen, settled }: Run): Partial<GatewayOptions> {
   const note: NoteCall = (call) => {
+    if (BACKGROUND.test(call)) {
+      seen.background.push(call);
+      return undefined;
+    }
     seen.stores.push(call);
     return seen.stores.length - 1 === scenario.failingStoreCall ? new Error("The store failed.") : undefined;
   };
   const ledger = recordCalls("ledger", build.createMemoryLedger({ now: time.now }), note);
-  const results = createResults(scenario, note);
+  const noteImage = (image: string): void => void seen.images.push(image);
+  const results = createResults(scenario, note, noteImage);
   return {
     ledger: {
       ...ledger,
@@ -140,13 +159,14 @@ function createStores({ scenario, build, time, seen, settled }: Run): Partial<Ga
     },
     admission: recordCalls("admission", build.createMemoryAdmissionStore({ now: time.now }), note),
     results,
-    afterImage: results && createAfterImage(scenario.afterImage, build, note),
+    afterImage: results && createAfterImage(scenario.afterImage, build, noteImage),
   };
 }
 
 function createResults(
   { results: kind, storesNative }: Scenario,
   note: NoteCall,
+  noteImage: (image: string) => void,
 ): ResultsOptions | undefined {
   if (kind === "none") return undefined;
   const images = new Map<string, { readonly contentType: string; readonly bytes: Buffer }>();
@@ -156,7 +176,7 @@ function createResults(
       for await (const chunk of body) chunks.push(Buffer.from(chunk));
       const bytes = Buffer.concat(chunks);
       images.set(id, { contentType, bytes });
-      note(`results.put ${id} has ${describeBytes(bytes)}`);
+      noteImage(`stored ${contentType} ${describeBytes(bytes)}`);
     },
     async open(id) {
       const image = images.get(id);
@@ -187,13 +207,13 @@ async function* readOnce(bytes: Buffer): AsyncGenerator<Uint8Array> {
 function createAfterImage(
   kind: Scenario["afterImage"],
   { GatewayError }: Build,
-  note: NoteCall,
+  noteImage: (image: string) => void,
 ): AfterImage | undefined {
   if (kind === "none") return undefined;
   return async (image, { index, ...call }) => {
     const bytes = await image.bytes();
     const { contentType, size } = image;
-    note(
+    noteImage(
       `afterImage ${describe({ contentType, size, index, ...call })} ${describeBytes(Buffer.from(bytes))}`,
     );
     if (kind === "looks" || index === 1) return undefined;

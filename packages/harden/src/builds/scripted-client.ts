@@ -13,6 +13,8 @@ export interface ClientParts {
   readonly isSettled: (id: string) => boolean;
 }
 
+const FOLLOWS_AFTER_MS = 0.25;
+
 type Exchange = Pick<ClientCall, "path" | "leavesAfterMs"> & {
   readonly method: "GET" | "POST";
   readonly headers: ClientCall["headers"];
@@ -34,6 +36,8 @@ export async function sendCall(call: ClientCall, parts: ClientParts): Promise<re
     } as const
   )[call.follows];
   const headers = { authorization: `Bearer ${CALLER_KEY}` };
+  // The task has begun by then.
+  await parts.time.sleep(FOLLOWS_AFTER_MS);
   const follow = { method, path, headers, body: null, leavesAfterMs: undefined };
   return [...lines, ...(await exchange(follow, parts)).lines];
 }
