@@ -32,7 +32,7 @@ it("a build does not differ from itself", { timeout: 120_000 }, async () => {
 it.each<readonly [string, RegExp, (options: GatewayOptions) => GatewayOptions]>([
   [
     "a record with one more image",
-    /"images":\d+,"charge"/,
+    /"images":\d+,"model"/,
     ({ ledger, ...options }) => ({
       ...options,
       ledger: ledger && {
