@@ -39,8 +39,8 @@ export function drawScenario(seed: number, index: number): Scenario {
       ? "none"
       : pick(random, ["looks", "looks", "changes", "refuses", "throws"]),
     streamFormat: pick(random, ["native", "openai"]),
-    maxHeldImageBytes: chance(random, 0.5) ? 4_194_304 : 100_000,
-    heartbeatSeconds: chance(random, 0.2) ? pick(random, [0.05, 1]) : undefined,
+    maxHeldImageBytes: pick(random, [4_194_304, 100_000, 1_000]),
+    heartbeatSeconds: chance(random, 0.3) ? pick(random, [0.05, 1]) : undefined,
     showCharge: chance(random, 0.3),
     hasLimits: chance(random, 0.3),
     calls: own.flatMap((call) => [call, ...drawRepeats(random, call)]),
