@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { createRandom } from "@calotype/conformance/fleet-simulation/create-random";
 import { cutAt, drawCuts, mutateBytes } from "../grammar/bytes.ts";
 import { chance, drawInt, pick, type Random } from "../grammar/draw.ts";
@@ -49,7 +50,7 @@ export function drawScenario(seed: number, index: number): Scenario {
       ...(isOfJobs && drawJobReplies(random)),
     },
     downloads: Array.from({ length: 3 }, () => drawDownload(random)),
-    failingStoreCall: chance(random, 0.1) ? drawInt(random, 0, 25) : undefined,
+    failingStoreCall: chance(random, 0.15) ? drawInt(random, 0, 15) : undefined,
     diesAtMs: chance(random, isOfJobs ? 0.5 : 0.05) ? drawInt(random, 1, 6_000) + APART_MS / 2 : undefined,
   };
 }
@@ -146,38 +147,48 @@ function drawRepeats(random: Random, call: ClientCall): readonly ClientCall[] {
 }
 
 /** The responses of the priced call: larger, with other spellings, changed, refused, in chunks, and cut off. */
-function drawReplies(random: Random, { replies, body, family }: PricedCall): readonly Reply[] {
+function drawReplies(random: Random, { replies }: PricedCall): readonly Reply[] {
   return replies.map((reply) => {
     if (chance(random, 0.08)) return drawRefusal(random);
-    const asked = JSON.stringify(body).includes('"b64_json"') || chance(random, 0.2);
-    const isBase64 = family === "seedream" && asked;
-    const text = reply.isStream ? reply.text : respell(random, reply.text);
-    const images = text.replaceAll(SMALL, () => drawBase64(random));
-    const filled = isBase64 ? images.replaceAll(LINK, () => `"b64_json":"${drawBase64(random)}"`) : images;
-    const isStream = chance(random, 0.02) ? !reply.isStream : reply.isStream;
+    const isEvents = chance(random, 0.02) ? !reply.isStream : reply.isStream;
+    const body = Buffer.from(fillImages(random, drawBody(random, reply)));
     return {
-      ...drawHead(random, isStream ? "text/event-stream" : "application/json"),
+      ...drawHead(random, isEvents ? "text/event-stream" : "application/json"),
       status: reply.status,
-      chunks: drawChunks(
-        random,
-        chance(random, 0.05) ? mutateBytes(random, Buffer.from(filled)) : Buffer.from(filled),
-      ),
+      chunks: drawChunks(random, chance(random, 0.05) ? mutateBytes(random, body) : body),
       ...(reply.isCut && { breaks: pick<FailureReason>(random, ["broken", "timeout"]) }),
     };
   });
 }
 
+function drawBody(random: Random, { isStream, text }: PricedCall["replies"][number]): string {
+  if (!isStream) return respell(random, text);
+  return chance(random, 0.05) ? JSON_BODY : text;
+}
+
 /** The image and the link in the bodies of `priced-calls.ts`. */
 const SMALL = "iVBORw0KGgo=";
-const LINK = /"url":"https:\/\/images\.example\/1\.png"/g;
+const LINK = '"url":"https://images.example/1.png"';
+/** A response without a stream, for requests with one. */
+const JSON_BODY = `{"created":1,"data":[{"b64_json":"${SMALL}"}],"usage":{"total_tokens":7}}`;
 
-/** Base64 of an image: mostly small, sometimes beyond the limits of what is held in memory or relayed. */
-function drawBase64(random: Random): string {
-  const kind = random();
-  const length =
-    kind < 0.7 ? 40 : kind < 0.85 ? 4_000 : kind < 0.92 ? 70_000 : kind < 0.97 ? 140_000 : 1_000_000;
-  return `iVBORw0KGgoA${"QUJD".repeat(drawInt(random, length / 8, length / 4))}${chance(random, 0.5) ? "QQ==" : ""}`;
+/** Replaces the images by other ones, and sometimes links by images. */
+function fillImages(random: Random, body: string): string {
+  const isBase64 = chance(random, 0.4);
+  const images = isBase64 ? body.replaceAll(LINK, `"b64_json":"${SMALL}"`) : body;
+  return images.replaceAll(SMALL, () => drawImage(random).toString("base64"));
 }
+
+/** Bytes without repetitions, so that a part that is lost or sent twice is a difference. */
+const NOISE = createHash("shake256", { outputLength: 750_000 }).update("noise").digest();
+
+/** A PNG: mostly small, sometimes beyond the limits of what is held in memory or relayed. */
+function drawImage(random: Random): Buffer {
+  const most = pick(random, IMAGE_BYTES);
+  return Buffer.concat([Buffer.from(PNG, "latin1"), NOISE.subarray(0, drawInt(random, most / 2, most))]);
+}
+
+const IMAGE_BYTES = [40, 40, 40, 40, 40, 40, 40, 3_000, 3_000, 3_000, 60_000, 110_000, 110_000, 750_000];
 
 /** The same JSON with white space, or changed in its structure. */
 function respell(random: Random, text: string): string {
@@ -188,13 +199,19 @@ function respell(random: Random, text: string): string {
   return writeJson(json, () => (chance(random, 0.2) ? pick(random, [" ", "\n", "\t", "\r\n"]) : ""));
 }
 
+const REFUSAL_TYPES = [
+  ...Array.from({ length: 8 }, () => "application/json"),
+  "text/html",
+  "text/event-stream",
+];
+
 /** An error of either form, also with status 200. */
 function drawRefusal(random: Random): Reply {
   const { status, body } = drawFailure(random);
   const noResponse = chance(random, 0.2)
     ? pick<FailureReason>(random, ["unreachable", "timeout", "broken"])
     : undefined;
-  const head = drawHead(random, chance(random, 0.9) ? "application/json" : "text/html");
+  const head = drawHead(random, pick(random, REFUSAL_TYPES));
   return { ...head, status, noResponse, chunks: drawChunks(random, Buffer.from(JSON.stringify(body))) };
 }
 
@@ -205,6 +222,7 @@ function drawHead(random: Random, type: string): Pick<Reply, "afterMs" | "header
       "content-type": type,
       ...(chance(random, 0.3) && { "x-request-id": `up-${drawInt(random, 0, 99)}` }),
       ...(chance(random, 0.1) && { "retry-after": "2" }),
+      ...(chance(random, 0.01) && { "content-encoding": "br" }),
     },
   };
 }
@@ -219,9 +237,7 @@ function drawChunks(random: Random, bytes: Buffer): Reply["chunks"] {
 
 function drawDownload(random: Random): Reply {
   if (chance(random, 0.1)) return drawRefusal(random);
-  const bytes = Buffer.alloc(chance(random, 0.75) ? drawInt(random, 8, 2_000) : 400_000, 65);
-  bytes.write(PNG, "latin1");
-  return { ...drawHead(random, "image/png"), status: 200, chunks: drawChunks(random, bytes) };
+  return { ...drawHead(random, "image/png"), status: 200, chunks: drawChunks(random, drawImage(random)) };
 }
 
 /** A provider that accepts most submissions, and whose jobs are done after a few polls. */
