@@ -1,6 +1,8 @@
 // Measures the gateway and compares it with others: see docs/performance.md.
 import { readFileSync, writeFileSync } from "node:fs";
 import { type BenchOptions, readCommandLine, USAGE } from "./command-line.ts";
+import { compareCheckouts } from "./compare-checkouts.ts";
+import { findVerdict, judge } from "./goals.ts";
 import { runMicroBenchmarks } from "./micro/run-micro-benchmarks.ts";
 import { runProfile } from "./profile/run-profile.ts";
 import { drawChart } from "./report/draw-chart.ts";
@@ -27,7 +29,7 @@ async function run(options: BenchOptions): Promise<void> {
   if (options.from === undefined && !canReadCost()) {
     return say("The cost of a process is read from /proc, which only Linux has; --micro runs everywhere.");
   }
-  writeScripts();
+  writeScripts(options.against);
   if (options.profile !== undefined) return await runProfile(options, options.profile, { say });
   const results = await obtain(options);
   say("");
@@ -35,6 +37,16 @@ async function run(options: BenchOptions): Promise<void> {
   if (options.json !== undefined) writeFileSync(options.json, toJson(results));
   if (options.chart !== undefined) writeFileSync(options.chart, drawChart(results));
   if (options.isForDocs) writeDocs(results);
+  if (isWorse(results, options)) process.exitCode = 1;
+}
+
+/**
+ * Whether a value was better before, or in the other checkout. A quick run does not warm up for long enough to be compared with
+ * earlier runs.
+ */
+function isWorse(results: Results, { isQuick, from }: BenchOptions): boolean {
+  if (compareCheckouts(results).some(({ isSlower }) => isSlower)) return true;
+  return !isQuick && from === undefined && judge(results).some((goal) => findVerdict(goal) === "worse");
 }
 
 async function obtain(options: BenchOptions): Promise<Results> {

@@ -9,6 +9,8 @@ export interface BenchOptions {
   readonly works: readonly WorkId[];
   /** The targets to measure. `undefined`: all that are available. */
   readonly targets: readonly string[] | undefined;
+  /** The folder of another checkout that is measured beside this one. */
+  readonly against: string | undefined;
   readonly effort: Effort;
   /** Whether connections, callers, channels and open streams are measured too. */
   readonly withScenarios: boolean;
@@ -29,6 +31,7 @@ export const USAGE = `npm run bench -- [options]
   --quick            under two minutes: fewer rounds, no scenarios, Portkey only where it is installed already
   --only <works>     of ${WORKS.map(({ id }) => id).join(", ")}; no scenarios
   --targets <names>  of ${TARGET_KINDS.map(({ id }) => id).join(", ")}
+  --against <folder> of another checkout that is built; exits with 1 if this one is more than 5 % slower
   --rounds <n>       default 5, with --quick 2
   --scenarios        only connections, callers, channels and open streams
   --micro            only the parts of the gateway, in one process
@@ -47,6 +50,7 @@ export function readCommandLine(args: readonly string[]): BenchOptions {
       quick: { type: "boolean", default: false },
       only: { type: "string" },
       targets: { type: "string" },
+      against: { type: "string" },
       rounds: { type: "string" },
       scenarios: { type: "boolean", default: false },
       micro: { type: "boolean", default: false },
@@ -65,6 +69,7 @@ export function readCommandLine(args: readonly string[]): BenchOptions {
     isQuick,
     works: values.scenarios ? [] : readWorks(values.only),
     targets: readTargets(values.targets),
+    against: values.against,
     effort: { rounds, roundSeconds: isQuick ? 0.25 : 2, warmUpSeconds: isQuick ? 0.25 : 8 },
     withScenarios: values.scenarios || (!isQuick && values.only === undefined),
     isMicro: values.micro,

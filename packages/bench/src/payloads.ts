@@ -3,6 +3,7 @@ import type { ResponseId } from "./works.ts";
 
 const MIB = 1024 * 1024;
 const SMALL_EVENTS = 100;
+const PACED_EVENTS = 50;
 const LARGE_EVENTS = 10;
 const HELD_EVENTS = 10;
 
@@ -24,9 +25,6 @@ export const IMAGES: { readonly [Id in "edits" | "json-images"]: Images } = {
   "json-images": { count: 3, bytes: 3 * MIB },
 };
 
-/** The gateway's memory for uploads: half of the bytes of parallel edits, so that the rest is written to files. */
-export const UPLOAD_MEMORY_BYTES = 256 * MIB;
-
 /** The properties of a complete response. */
 export interface Expectation {
   readonly minBytes: number;
@@ -38,6 +36,8 @@ export interface Expectation {
 export interface PreparedResponse {
   readonly contentType: string;
   readonly pieces: readonly Buffer[];
+  /** The time between two pieces, in milliseconds. Default: none. */
+  readonly pauseMs?: number | undefined;
 }
 
 const USAGE = { generated_images: 1, output_tokens: 16_384, total_tokens: 16_384 };
@@ -63,6 +63,8 @@ export function createResponse(id: ResponseId): PreparedResponse {
       return createJson({ b64_json: createBase64(32 * MIB), size: "4096x4096" });
     case "sse-small":
       return createStream(SMALL_EVENTS, { url: createUrl(300) });
+    case "sse-paced":
+      return { ...createStream(PACED_EVENTS, { url: createUrl(300) }), pauseMs: 2 };
     case "sse-large":
       return createStream(LARGE_EVENTS, { b64_json: createBase64(MIB) });
     case "sse-held":

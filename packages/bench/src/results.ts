@@ -50,7 +50,7 @@ export function ratioFor(
 }
 
 /** The values of each round. */
-export function valuesOf(work: WorkSamples | undefined, target: string, measure: Measure): number[] {
+function valuesOf(work: WorkSamples | undefined, target: string, measure: Measure): number[] {
   const found = work?.results.find((result: TargetSamples) => result.target === target);
   return found?.samples.map((sample) => sample[measure]) ?? [];
 }

@@ -6,7 +6,7 @@ import type { Results, ScenarioResult } from "./results.ts";
 import { holdStreams } from "./scenarios/hold-streams.ts";
 import { measureExpress } from "./scenarios/measure-express.ts";
 import { measurePairs } from "./scenarios/measure-pairs.ts";
-import { TARGET_KINDS, type TargetKind } from "./target.ts";
+import { OTHER_KIND, TARGET_KINDS, type TargetKind } from "./target.ts";
 import { WORKS, type WorkId } from "./works.ts";
 
 /** Prints the progress of a run. */
@@ -58,7 +58,7 @@ async function runScenarios(
   return [...pairs, express, await holdStreams(lab, effort.rounds)];
 }
 
-function chooseTargets({ targets, isQuick, works }: BenchOptions): {
+function chooseTargets({ targets, isQuick, works, against }: BenchOptions): {
   kinds: TargetKind[];
   skipped: Results["skipped"];
 } {
@@ -67,7 +67,10 @@ function chooseTargets({ targets, isQuick, works }: BenchOptions): {
   );
   const judged = wanted.map((kind) => ({ kind, why: kind.findObstacle(!isQuick) }));
   return {
-    kinds: judged.filter(({ why }) => why === undefined).map(({ kind }) => kind),
+    kinds: [
+      ...judged.filter(({ why }) => why === undefined).map(({ kind }) => kind),
+      ...(against === undefined ? [] : [OTHER_KIND]),
+    ],
     skipped: judged.flatMap(({ kind, why }) => (why === undefined ? [] : [{ target: kind.title, why }])),
   };
 }

@@ -32,10 +32,12 @@ export interface TargetKind {
   start(context: StartContext): Promise<Target>;
 }
 
-const RESPONSES: readonly WorkId[] = ["small", "b64-4mb", "b64-32mb", "sse-small", "sse-large"];
+const RESPONSES: readonly WorkId[] = ["small", "b64-4mb", "b64-32mb", "sse-small", "sse-paced", "sse-large"];
 
 /** The target that others are compared with. */
 export const REFERENCE = "minimal";
+/** The gateway of this checkout. */
+export const OURS = "calotype-node";
 
 /** All targets, in the order of the tables. */
 export const TARGET_KINDS: readonly TargetKind[] = [
@@ -43,7 +45,7 @@ export const TARGET_KINDS: readonly TargetKind[] = [
   ours("pipe", "bare Node pipe (undici)", RESPONSES),
   ours(REFERENCE, "minimal gateway by hand"),
   ours("naive", "naive edits by hand", ["edits"]),
-  ours("calotype-node", "calotype on node"),
+  ours(OURS, "calotype on node"),
   ours("calotype-otel-api", "calotype with OpenTelemetry, no SDK", ["small"]),
   ours("calotype-otel-sdk", "calotype with OpenTelemetry's SDK", ["small"]),
   ours("calotype-express", "calotype on Express"),
@@ -53,14 +55,20 @@ export const TARGET_KINDS: readonly TargetKind[] = [
   portkey("portkey-no-log", "Portkey 1.15, log off", false),
 ];
 
-function ours(id: string, title: string, works?: readonly WorkId[]): TargetKind {
+/** The program of {@link OURS} with the packages of another checkout, which `writeScripts` must have got. */
+export const OTHER_KIND: TargetKind = {
+  ...ours(OURS, "calotype of the other checkout", undefined, "against/targets"),
+  id: "calotype-other",
+};
+
+function ours(id: string, title: string, works?: readonly WorkId[], folder = "targets"): TargetKind {
   return {
     id,
     title,
     works,
     findObstacle: () => undefined,
     async start({ core, nodeArguments = [], ...options }) {
-      const script = scriptOf(`targets/${id}`);
+      const script = scriptOf(`${folder}/${id}`);
       const child = startChild([process.execPath, ...nodeArguments, script, ...toArguments(options)], {
         core,
       });

@@ -11,6 +11,13 @@ export const WORKS = [
     warmUp: 1_000,
   },
   {
+    id: "sse-paced",
+    title: "SSE, 50 events of 500 B, 2 ms apart, 64 at once",
+    concurrency: 64,
+    requests: 1_280,
+    warmUp: 2_560,
+  },
+  {
     id: "sse-large",
     title: "SSE, 10 events of 1 MB b64, 4 at once",
     concurrency: 4,

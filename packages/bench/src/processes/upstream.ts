@@ -92,13 +92,15 @@ function sendWhole({ contentType, pieces: [body] }: PreparedResponse, res: Serve
   res.writeHead(200, { "content-type": contentType, "content-length": body?.length ?? 0 }).end(body);
 }
 
-/** Writes each event separately, with backpressure. */
+/** Writes each event separately, with backpressure and the pauses of the response. */
 function writeFrom(found: PreparedResponse, index: number, res: ServerResponse): void {
   const piece = found.pieces[index];
   if (piece === undefined) return void res.end();
   if (res.destroyed) return;
-  if (res.write(piece)) setImmediate(writeFrom, found, index + 1, res);
-  else res.once("drain", () => writeFrom(found, index + 1, res));
+  const writeNext = (): void => writeFrom(found, index + 1, res);
+  if (!res.write(piece)) res.once("drain", writeNext);
+  else if (found.pauseMs === undefined) setImmediate(writeNext);
+  else setTimeout(writeNext, found.pauseMs);
 }
 
 /** Sends the first event at once, and the others when they are released. */

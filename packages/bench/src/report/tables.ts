@@ -1,8 +1,9 @@
-import { type Goal, isMet, judge } from "../goals.ts";
+import { type CheckoutComparison, compareCheckouts } from "../compare-checkouts.ts";
+import { findVerdict, type Goal, judge } from "../goals.ts";
 import type { WorkSamples } from "../measure-work.ts";
 import { medianFor, type Results, ratioFor, type ScenarioSide } from "../results.ts";
 import { medianOf } from "../statistics.ts";
-import { REFERENCE, TARGET_KINDS } from "../target.ts";
+import { OTHER_KIND, REFERENCE, TARGET_KINDS } from "../target.ts";
 import { WORKS } from "../works.ts";
 import { formatCount, formatMegabytes, formatMs, formatRatio } from "./format.ts";
 
@@ -28,7 +29,12 @@ const WORK_COLUMNS = [
 
 /** Creates the tables of all results and goals. */
 export function toTables(results: Results): Table[] {
-  const tables = [...results.works.map(toWorkTable), toScenarioTable(results), toGoalTable(judge(results))];
+  const tables = [
+    ...results.works.map(toWorkTable),
+    toScenarioTable(results),
+    toGoalTable(judge(results)),
+    toCheckoutTable(compareCheckouts(results)),
+  ];
   return tables.filter(({ rows }) => rows.length > 1);
 }
 
@@ -70,12 +76,25 @@ function toGoalTable(goals: readonly Goal[]): Table {
   const rows = goals.map((goal) => [
     goal.title,
     formatRatio(goal.value),
-    `${goal.bound} ${goal.limit} ×`,
-    isMet(goal) ? "met" : "not met",
+    goal.reached === undefined ? "" : formatRatio(goal.reached),
+    `${goal.bound} ${goal.goal} ×`,
+    findVerdict(goal),
   ]);
-  return { title: "Goals", rows: [["", "now", "goal", ""], ...rows], notes: [] };
+  return { title: "Goals", rows: [["", "now", "reached", "goal", ""], ...rows], notes: [] };
+}
+
+function toCheckoutTable(compared: readonly CheckoutComparison[]): Table {
+  const rows = compared.map(({ title, ours, other, ratio, isSlower }) => [
+    title,
+    formatRatio(ours),
+    formatRatio(other),
+    formatRatio(ratio),
+    isSlower ? "slower" : "",
+  ]);
+  const columns = ["", "ours over minimal", "other over minimal", "ours over other", ""];
+  return { title: "CPU of this checkout and of the other one", rows: [columns, ...rows], notes: [] };
 }
 
 export function titleOfTarget(id: string): string {
-  return TARGET_KINDS.find((kind) => kind.id === id)?.title ?? id;
+  return [...TARGET_KINDS, OTHER_KIND].find((kind) => kind.id === id)?.title ?? id;
 }

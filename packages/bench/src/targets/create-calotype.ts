@@ -1,14 +1,13 @@
 import { createGateway, type Gateway, type GatewayOptions, hashApiKey } from "@calotype/core";
-import { SERVICE_PREFIX, UPLOAD_MEMORY_BYTES, UPSTREAM_PREFIX } from "../payloads.ts";
+import { SERVICE_PREFIX, UPSTREAM_PREFIX } from "../payloads.ts";
 import type { TargetOptions } from "./target-options.ts";
 
 const MODELS = `${SERVICE_PREFIX}*`;
 const PLENTY = 1_000_000_000;
-const GIB = 1024 ** 3;
 
 /**
- * Creates a gateway with all features: hashed keys, limits and budgets that never refuse, a ledger in memory, the
- * health of channels, and a usage record for each request.
+ * Creates a gateway as users have it: default options, hashed keys, limits and budgets that never refuse, a ledger in memory,
+ * the health of channels, and a usage record for each request.
  */
 export function createCalotype(
   { upstream, callers, channels }: TargetOptions,
@@ -36,8 +35,6 @@ export function createCalotype(
       },
       group_ratio: { default: "1.25" },
     },
-    maxBytesInFlight: 8 * GIB,
-    uploadMemoryBytes: UPLOAD_MEMORY_BYTES,
     onUsage: (record) => {
       images += record.charge === null ? 0 : 1;
       return images;
