@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest, isGatewayError, overloaded } from "../errors.js";
 import type { GatewayRequest } from "../http.js";
 import type { Repeat } from "../util/async.js";
-import { ChunkQueue, type ChunkSink } from "../util/chunk-queue.js";
+import { type ChunkFlow, type ChunkSink, leaveQuietly, openFlow, pull } from "../util/chunk-flow.js";
 import { freeChunk } from "../util/free-chunk.js";
 
 /** What is done with the body of a request. */
@@ -52,7 +52,7 @@ export function receiveBody<Result>(
   guard?: BodyGuard,
 ): Promise<Result> {
   return new Promise((resolve, reject) => {
-    new BodyReceiver(openSource(body), reader, { guard, resolve, reject }).start();
+    new BodyReceiver(openBody(body), reader, { guard, resolve, reject }).start();
   });
 }
 
@@ -64,7 +64,7 @@ interface ReceiverParts<Result> {
 
 /** Each body has a timer of its own, because Workers stop the timers of a request when that request ends. */
 class BodyReceiver<Result> implements ChunkSink, Progress {
-  readonly #source: Source;
+  readonly #source: ChunkFlow;
   readonly #reader: BodyReader<Result>;
   readonly #parts: ReceiverParts<Result>;
   received = 0;
@@ -72,7 +72,7 @@ class BodyReceiver<Result> implements ChunkSink, Progress {
   #isOver = false;
   #stopClock: (() => void) | undefined;
 
-  constructor(source: Source, reader: BodyReader<Result>, parts: ReceiverParts<Result>) {
+  constructor(source: ChunkFlow, reader: BodyReader<Result>, parts: ReceiverParts<Result>) {
     this.#source = source;
     this.#reader = reader;
     this.#parts = parts;
@@ -122,7 +122,7 @@ class BodyReceiver<Result> implements ChunkSink, Progress {
   leave(error: unknown): void {
     if (this.#isOver) return;
     this.#finish();
-    this.#source.leave();
+    void leaveQuietly(this.#source);
     this.#parts.reject(error);
   }
 
@@ -251,58 +251,23 @@ export class BodyBytes {
   }
 }
 
-/** Gives chunks to a sink until the sink returns false. A call of `leave` is never waited for. */
-interface Source {
-  flow(sink: ChunkSink): void;
-  leave(): void;
-}
-
-const emptySource: Source = { flow: (sink) => sink.end(), leave: () => undefined };
+const emptyFlow: ChunkFlow = { flow: (sink) => sink.end(), leave: () => undefined };
 
 /**
  * A Web stream is read by its reader, because `cancel` of a reader works while a read is pending. `return` of an async
  * iterator may wait for the pending `next`, which may never come; so it is called and not waited for.
  */
-function openSource(body: GatewayRequest["body"]): Source {
-  if (body === null) return emptySource;
-  if (body instanceof ChunkQueue) return body;
-  if (isWebStream(body)) {
-    if (body.locked) throw bodyAlreadyRead();
-    const reader = body.getReader();
-    return {
-      flow: (sink) => void pull(() => reader.read(), sink),
-      leave: () => void reader.cancel().catch(ignoreFailure),
-    };
-  }
-  const chunks = body[Symbol.asyncIterator]();
-  const leave = async (): Promise<void> => void (await chunks.return?.());
-  return {
-    flow: (sink) => void pull(() => chunks.next(), sink),
-    leave: () => void leave().catch(ignoreFailure),
-  };
-}
-
-async function pull(
-  next: () => Promise<IteratorResult<Uint8Array, unknown>>,
-  sink: ChunkSink,
-): Promise<void> {
-  try {
-    for (;;) {
-      const { done, value } = await next();
-      if (done === true) return sink.end();
-      if (!sink.chunk(value)) return;
-    }
-  } catch (error) {
-    sink.fail(error);
-  }
+function openBody(body: GatewayRequest["body"]): ChunkFlow {
+  if (body === null) return emptyFlow;
+  if (!isWebStream(body)) return openFlow(body);
+  if (body.locked) throw bodyAlreadyRead();
+  const reader = body.getReader();
+  return { flow: (sink) => void pull(() => reader.read(), sink), leave: () => reader.cancel() };
 }
 
 function isWebStream(body: AsyncIterable<Uint8Array>): body is ReadableStream<Uint8Array> {
   return "getReader" in body && typeof body.getReader === "function";
 }
-
-/** The request already has its response, so an error of the rest of the body does not matter. */
-function ignoreFailure(): void {}
 
 interface Progress {
   /** The number of bytes that have arrived. */

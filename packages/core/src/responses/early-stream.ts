@@ -1,7 +1,14 @@
 import type { GatewayResponse } from "../http.js";
 import type { Logger } from "../logger.js";
-import { type BodyKind, detectBody } from "../upstream/body-kind.js";
-import { settlesWithin } from "../util/async.js";
+import { detectBody } from "../upstream/body-kind.js";
+import {
+  type ChunkFlow,
+  ChunkReader,
+  type ChunkSink,
+  type ChunkStage,
+  openFlow,
+  StagedFlow,
+} from "../util/chunk-flow.js";
 import { toOneLine } from "../util/one-line.js";
 import { HEARTBEAT } from "./sse.js";
 import type { StreamClient } from "./stream-client.js";
@@ -15,10 +22,6 @@ export interface EarlyStreamOptions {
   readonly logger: Logger;
 }
 
-type Chunk = IteratorResult<Uint8Array, undefined>;
-type Chunks = AsyncIterator<Uint8Array, unknown>;
-
-const DONE: Chunk = { done: true, value: undefined };
 const encoder = new TextEncoder();
 
 /**
@@ -28,162 +31,161 @@ const encoder = new TextEncoder();
  *
  * If the client disconnects while there is no response, the response is ended when it is there, as a host would do.
  */
-export class EarlyStream implements AsyncIterableIterator<Uint8Array, undefined> {
+export class EarlyStream extends ChunkReader {
+  /** @param response must not reject */
+  constructor(response: Promise<GatewayResponse>, options: EarlyStreamOptions) {
+    super(new EarlyFlow(response, options));
+  }
+}
+
+class EarlyFlow implements ChunkFlow, ChunkSink {
   readonly #heartbeatMs: number;
   readonly #logger: Logger;
-  /** `undefined` when the response was there, so that nothing of the early phase is retained. */
-  #early: EarlyPhase | undefined;
-  /** The response, once its first chunk or its failure was passed on. */
-  #chunks: Chunks | undefined;
-  /** Reads that wait in order. Further reads wait behind them. */
-  #waiting = 0;
-  #turn: Promise<unknown> = Promise.resolve();
+  /** `undefined` when the early phase is over: the response has given its first chunk, or its end. */
+  #client: StreamClient | undefined;
+  /** The events of the response, when it is there. */
+  #events: StagedFlow | undefined;
+  /** The reader, while it waits. */
+  #sink: ChunkSink | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #hasBegun = false;
+  #isAsked = false;
   #hasLeft = false;
 
-  /** @param response must not reject */
   constructor(response: Promise<GatewayResponse>, { heartbeatMs, client, logger }: EarlyStreamOptions) {
     this.#heartbeatMs = heartbeatMs;
     this.#logger = logger;
-    const { promise: left, resolve: leave } = Promise.withResolvers<void>();
-    this.#early = { chunks: response.then(openBody), client, left, leave };
+    this.#client = client;
+    void response.then(this.#open);
   }
 
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  next(): Promise<Chunk> {
-    if (this.#chunks !== undefined && this.#waiting === 0) return this.#pass(this.#chunks.next());
-    this.#waiting++;
-    const read = this.#turn.then(this.#read).finally(() => {
-      this.#waiting--;
-    });
-    // The next read begins after this one, also if this one fails. Its own reader gets the failure.
-    this.#turn = read.then(ignore, ignore);
-    return read;
+  flow(sink: ChunkSink): void {
+    if (this.#hasLeft) return sink.end();
+    if (!this.#hasBegun) {
+      this.#hasBegun = true;
+      if (!sink.chunk(createComment())) return;
+    }
+    if (this.#client === undefined) return this.#events?.flow(sink);
+    this.#sink = sink;
+    this.#startTimer();
+    this.#ask();
   }
 
   /** The client has disconnected. Does not wait for the response. */
-  async return(): Promise<Chunk> {
-    if (this.#hasLeft) return DONE;
+  async leave(): Promise<void> {
+    if (this.#hasLeft) return;
     this.#hasLeft = true;
-    await this.#chunks?.return?.();
-    const early = this.#early;
-    if (early === undefined) return DONE;
-    early.client.leave();
-    early.leave();
-    early.chunks
-      .then((chunks) => chunks.return?.())
+    this.#client?.leave();
+    this.#stopWaiting();
+    await this.#events?.leave();
+  }
+
+  chunk(chunk: Uint8Array): boolean {
+    const sink = this.#stopWaiting();
+    if (sink === undefined) this.#events?.unread([chunk]);
+    else if (sink.chunk(chunk)) this.#sink = sink;
+    return this.#sink !== undefined;
+  }
+
+  end(): void {
+    this.#stopWaiting()?.end();
+  }
+
+  fail(error: unknown): void {
+    const sink = this.#stopWaiting();
+    if (sink === undefined) this.#events?.unread([], { error });
+    else sink.fail(error);
+  }
+
+  readonly #open = (response: GatewayResponse): void => {
+    this.#events = openEvents(response);
+    if (!this.#hasLeft) return this.#ask();
+    this.#events
+      .leave()
       .catch((err: unknown) =>
         this.#logger.error({ err }, "The response of a client that disconnected could not be ended."),
       );
-    return DONE;
-  }
-
-  readonly #read = async (): Promise<Chunk> => {
-    if (this.#hasLeft) return DONE;
-    const early = this.#early;
-    if (early === undefined) return this.#chunks === undefined ? DONE : this.#pass(this.#chunks.next());
-    if (!this.#hasBegun) {
-      this.#hasBegun = true;
-      return createComment();
-    }
-    early.first ??= early.chunks.then((chunks) => (this.#hasLeft ? DONE : this.#pass(chunks.next())));
-    if (!(await settlesWithin(Promise.race([early.first, early.left]), this.#heartbeatMs))) {
-      return createComment();
-    }
-    if (this.#hasLeft) return DONE;
-    this.#chunks = await early.chunks;
-    this.#early = undefined;
-    return early.first;
   };
 
-  #pass(read: Promise<IteratorResult<Uint8Array, unknown>>): Promise<Chunk> {
-    return read.then(toChunk);
+  /** Asks the response for its first chunk, when both the response and the reader are there. */
+  #ask(): void {
+    if (this.#isAsked || this.#sink === undefined || this.#events === undefined) return;
+    this.#isAsked = true;
+    this.#events.flow(this);
+  }
+
+  readonly #beat = (): void => {
+    if (this.#sink?.chunk(createComment()) === true) this.#startTimer();
+    else this.#sink = undefined;
+  };
+
+  #startTimer(): void {
+    this.#timer = setTimeout(this.#beat, this.#heartbeatMs);
+  }
+
+  /** Ends the early phase. Returns the reader if it waits. */
+  #stopWaiting(): ChunkSink | undefined {
+    clearTimeout(this.#timer);
+    const sink = this.#sink;
+    this.#sink = undefined;
+    this.#client = undefined;
+    return sink;
   }
 }
 
-/** What an {@link EarlyStream} holds until the response is there. */
-interface EarlyPhase {
-  readonly chunks: Promise<Chunks>;
-  /** The first chunk of the response, once it was requested. */
-  first?: Promise<Chunk>;
-  readonly client: StreamClient;
-  /** Resolves when the client has disconnected. */
-  readonly left: Promise<void>;
-  readonly leave: () => void;
-}
-
-function ignore(): void {}
-
-function createComment(): Chunk {
-  // New bytes each time, because a host may free them after the write.
-  return { done: false, value: encoder.encode(HEARTBEAT) };
-}
-
-function toChunk({ done, value }: IteratorResult<Uint8Array, unknown>): Chunk {
-  return done === true ? DONE : { done: false, value };
+// New bytes each time, because a host may free them after the write.
+function createComment(): Uint8Array {
+  return encoder.encode(HEARTBEAT);
 }
 
 /** Opens the body of a response as events. */
-function openBody({ status, headers, body }: GatewayResponse): Chunks {
+function openEvents({ status, headers, body }: GatewayResponse): StagedFlow {
+  const isFailed = status >= 400;
+  const isJson = isFailed || headers["content-type"]?.startsWith("text/event-stream") !== true;
+  const stage = new EventStage(isJson, isFailed ? "event: error\ndata: " : "data: ");
   const isWhole = typeof body === "string" || body instanceof Uint8Array;
-  const chunks = isWhole ? new WholeBody(body) : body[Symbol.asyncIterator]();
-  if (status >= 400) return new OpenBody(chunks, { isJson: true, prefix: "event: error\ndata: " });
-  const isJson = headers["content-type"]?.startsWith("text/event-stream") !== true;
-  return new OpenBody(chunks, { isJson, prefix: "data: " });
+  const flow = new StagedFlow(isWhole ? NOTHING : openFlow(body), stage);
+  if (isWhole) flow.chunk(typeof body === "string" ? encoder.encode(body) : body);
+  return flow;
 }
 
-/** How a body is converted to events. */
-interface Conversion {
+const NOTHING: ChunkFlow = { flow: (sink) => sink.end(), leave: () => undefined };
+
+/** Converts a body to events. */
+class EventStage implements ChunkStage {
   /** False if the body is labelled as events. If its first bytes are JSON, it is converted as well. */
-  readonly isJson: boolean;
+  #isJson: boolean;
   /** What comes before JSON: the fields of its event, up to the beginning of its data. */
-  readonly prefix: string;
-}
+  readonly #prefix: string;
+  /** The first chunks, until they tell the kind of the body: at most about a kilobyte. `undefined` then. */
+  #start: Uint8Array[] | undefined = [];
 
-/** A body as events. */
-class OpenBody implements Chunks {
-  #chunks: Chunks;
-  readonly #conversion: Conversion;
-  #hasBegun = false;
-
-  constructor(chunks: Chunks, conversion: Conversion) {
-    this.#chunks = chunks;
-    this.#conversion = conversion;
+  constructor(isJson: boolean, prefix: string) {
+    this.#isJson = isJson;
+    this.#prefix = prefix;
   }
 
-  next(): Promise<IteratorResult<Uint8Array, unknown>> {
-    return this.#hasBegun ? this.#chunks.next() : this.#readStart();
+  push(chunk: Uint8Array): readonly Uint8Array[] {
+    if (this.#start === undefined) return [this.#isJson ? toOneLine(chunk) : chunk];
+    // A comment of the relay tells nothing about the body.
+    if (this.#start.length === 0 && isHeartbeat(chunk)) return [chunk];
+    this.#start.push(chunk);
+    const kind = detectBody(this.#start);
+    return kind === undefined ? [] : this.#begin(this.#start, this.#isJson || kind === "json");
   }
 
-  async return(): Promise<Chunk> {
-    await this.#chunks.return?.();
-    return DONE;
+  end(): readonly Uint8Array[] {
+    const start = this.#start ?? [];
+    const isEmpty = start.length === 0 && !this.#isJson;
+    const rest = this.#start === undefined || isEmpty ? [] : this.#begin(start, this.#isJson);
+    return this.#isJson ? [...rest, encoder.encode("\n\n")] : rest;
   }
 
-  /** Holds the first bytes until they tell the kind of the body: at most about a kilobyte. */
-  async #readStart(): Promise<IteratorResult<Uint8Array, unknown>> {
-    const { isJson, prefix } = this.#conversion;
-    const start: Uint8Array[] = [];
-    let kind: BodyKind | undefined;
-    while (kind === undefined) {
-      const read = await this.#chunks.next();
-      if (read.done === true) {
-        if (start.length === 0 && !isJson) return read;
-        break;
-      }
-      // A comment of the relay tells nothing about the body.
-      if (start.length === 0 && isHeartbeat(read.value)) return read;
-      start.push(read.value);
-      kind = detectBody(start);
-    }
-    this.#hasBegun = true;
-    const value = withoutMark(join(start));
-    if (!isJson && kind !== "json") return { done: false, value };
-    this.#chunks = new JsonData(this.#chunks);
-    return { done: false, value: join([encoder.encode(prefix), toOneLine(value)]) };
+  #begin(start: readonly Uint8Array[], isJson: boolean): readonly Uint8Array[] {
+    this.#start = undefined;
+    this.#isJson = isJson;
+    const bytes = withoutMark(join(start));
+    return [isJson ? join([encoder.encode(this.#prefix), toOneLine(bytes)]) : bytes];
   }
 }
 
@@ -199,44 +201,6 @@ function isHeartbeat(chunk: Uint8Array): boolean {
 function withoutMark(bytes: Uint8Array): Uint8Array {
   const [first, second, third] = bytes;
   return first === 0xef && second === 0xbb && third === 0xbf ? bytes.subarray(3) : bytes;
-}
-
-/** A body of one chunk. */
-class WholeBody implements Chunks {
-  #rest: Uint8Array | undefined;
-
-  constructor(body: string | Uint8Array) {
-    this.#rest = typeof body === "string" ? encoder.encode(body) : body;
-  }
-
-  next(): Promise<Chunk> {
-    const value = this.#rest;
-    this.#rest = undefined;
-    return Promise.resolve(value === undefined ? DONE : { done: false, value });
-  }
-}
-
-/** The rest of JSON that is the data of an event, on one line, and the end of the event. */
-class JsonData implements Chunks {
-  readonly #chunks: Chunks;
-  #hasEnded = false;
-
-  constructor(chunks: Chunks) {
-    this.#chunks = chunks;
-  }
-
-  async next(): Promise<Chunk> {
-    if (this.#hasEnded) return DONE;
-    const { done, value } = await this.#chunks.next();
-    if (done !== true) return { done: false, value: toOneLine(value) };
-    this.#hasEnded = true;
-    return { done: false, value: encoder.encode("\n\n") };
-  }
-
-  async return(): Promise<Chunk> {
-    await this.#chunks.return?.();
-    return DONE;
-  }
 }
 
 function join(chunks: readonly Uint8Array[]): Uint8Array {

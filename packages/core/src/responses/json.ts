@@ -76,7 +76,7 @@ async function respondWithBody(
     if (coding !== undefined && start.kind !== "events") throw await refuseCoding(commit, success, coding);
     if (start.kind === "events" || isLabelledAsEvents(response.headers)) {
       for (const { length } of start.chunks) call.bytes.remove(length);
-      const replayed = replayResponse(response, start.chunks, body);
+      const replayed = replayResponse(response, start.chunks);
       return respondWithStream(parts, call, commit, { ...success, response: replayed });
     }
   }
@@ -86,7 +86,7 @@ async function respondWithBody(
     reading.delivery.cancel(held.flaw);
     throw await fail(reading, held.flaw);
   }
-  if (!held.hasEnded) return relayRest(reading, held.pieces, body);
+  if (!held.hasEnded) return relayRest(reading, held.pieces);
   try {
     return await respondWithHeld(reading, held.pieces);
   } catch (error) {
@@ -273,48 +273,41 @@ function passEnd({ reader, delivery, events, parts }: Reading): readonly Uint8Ar
 }
 
 /** Sends the rest of the response as it arrives. */
-async function relayRest(
-  reading: Reading,
-  pieces: readonly Piece[],
-  body: AsyncIterator<Uint8Array>,
-): Promise<GatewayResponse> {
+async function relayRest(reading: Reading, pieces: readonly Piece[]): Promise<GatewayResponse> {
   const { parts, call, success, reader, isNative, events, delivery } = reading;
   const { response } = success;
   const leaving = new AbortController();
   const output = { ...reading.output, signal: leaving.signal };
   let error: GatewayError | undefined;
   call.bytes.remove(reader.byteLength);
-  const relay = new Relay(
-    { [Symbol.asyncIterator]: () => body },
-    {
-      first: await writePieces(output, pieces),
-      pass: (chunk) => writePieces(output, reader.push(chunk)),
-      passEnd: () => passEnd(reading),
-      isLast: () => reader.isSentWhole,
-      checkEnd() {
-        reader.complete();
-        // In events, the failure of a response with images is in the last event.
-        const refusal = isNative || events !== undefined ? undefined : findRefusal(reading);
-        if (refusal !== undefined) throw refusal;
-      },
-      onEnd(end) {
-        error = findRelayError(reading, end);
-        delivery.cancel(end.reason === "failed" ? end.error : undefined);
-        return settleRelayed(reading, end, error);
-      },
-      passFailure() {
-        const failed = error && events?.fail(toEnvelope(error, parts.mask));
-        return failed === undefined ? undefined : encodePiece(failed);
-      },
-      beat: () => events?.beat() ?? [],
-      heartbeatMs: events && parts.heartbeatMs,
-      onAbandoned: (stream) => void parts.backgroundReads.start(stream),
-      cancel() {
-        response.cancel();
-        leaving.abort();
-      },
+  const relay = new Relay(response.body, {
+    first: await writePieces(output, pieces),
+    pass: (chunk) => writePieces(output, reader.push(chunk)),
+    passEnd: () => passEnd(reading),
+    isLast: () => reader.isSentWhole,
+    checkEnd() {
+      reader.complete();
+      // In events, the failure of a response with images is in the last event.
+      const refusal = isNative || events !== undefined ? undefined : findRefusal(reading);
+      if (refusal !== undefined) throw refusal;
     },
-  );
+    onEnd(end) {
+      error = findRelayError(reading, end);
+      delivery.cancel(end.reason === "failed" ? end.error : undefined);
+      return settleRelayed(reading, end, error);
+    },
+    passFailure() {
+      const failed = error && events?.fail(toEnvelope(error, parts.mask));
+      return failed === undefined ? undefined : encodePiece(failed);
+    },
+    beat: () => events?.beat() ?? [],
+    heartbeatMs: events && parts.heartbeatMs,
+    onAbandoned: (stream) => void parts.backgroundReads.start(stream),
+    cancel() {
+      response.cancel();
+      leaving.abort();
+    },
+  });
   if (events !== undefined) return renderStream(relay, toContext(call));
   return { status: 200, headers: toResponseHeaders("application/json", toContext(call)), body: relay };
 }

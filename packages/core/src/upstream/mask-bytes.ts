@@ -1,16 +1,13 @@
+import type { ChunkStage } from "../util/chunk-flow.js";
+
 /** Masks secrets in the bodies that providers send. */
 export interface ByteMask {
   /** Starts a mask for one body. */
   open(): BodyMask;
 }
 
-/** Masks one body, chunk by chunk. */
-export interface BodyMask {
-  /** Returns the bytes to pass on. If the chunk has no secret, this is the same chunk object. */
-  push(chunk: Uint8Array): readonly Uint8Array[];
-  /** Returns the bytes that are held back. Call at the end of the body. */
-  end(): readonly Uint8Array[];
-}
+/** Masks one body. A chunk without a secret is passed on as the same object. */
+export type BodyMask = ChunkStage;
 
 const encoder = new TextEncoder();
 /** The replacement of a secret. It is valid inside a JSON string and inside an event. */

@@ -365,7 +365,7 @@ async function ask(
   }
   try {
     const { chunks, rest } = await readHead(response, { maxBytes: MAX_STATE_BYTES });
-    const replayed = replayResponse(response, chunks, rest ?? ENDED);
+    const replayed = replayResponse(response, chunks);
     if (rest === undefined) return { response: replayed, chunks, body: parseResponse(chunks, response) };
     if (isResult) return { response: replayed, chunks, body: undefined };
     logFailed({ err: tooLargeError(MAX_STATE_BYTES, response) });
@@ -377,8 +377,6 @@ async function ask(
     return FAILED;
   }
 }
-
-const ENDED: AsyncIterator<Uint8Array> = { next: async () => ({ done: true, value: undefined }) };
 
 /** How long the provider may take to respond to a call about a task: it makes nothing meanwhile. */
 const CALL_TIMEOUT_MS = 30_000;
