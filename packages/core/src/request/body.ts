@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest, isGatewayError, overloaded } from "../errors.js";
 import type { GatewayRequest } from "../http.js";
 import type { Repeat } from "../util/async.js";
-import { type ChunkFlow, type ChunkSink, leaveQuietly, openFlow, pull } from "../util/chunk-flow.js";
+import { type ChunkFlow, type ChunkSink, openFlow, pull } from "../util/chunk-flow.js";
 import { freeChunk } from "../util/free-chunk.js";
 
 /** What is done with the body of a request. */
@@ -263,6 +263,15 @@ function openBody(body: GatewayRequest["body"]): ChunkFlow {
   if (body.locked) throw bodyAlreadyRead();
   const reader = body.getReader();
   return { flow: (sink) => void pull(() => reader.read(), sink), leave: () => reader.cancel() };
+}
+
+/** Not awaited. The request already has its response, so an error of the rest of the body does not matter. */
+async function leaveQuietly(source: ChunkFlow): Promise<void> {
+  try {
+    await source.leave();
+  } catch {
+    // Nothing of the body is read any more.
+  }
 }
 
 function isWebStream(body: AsyncIterable<Uint8Array>): body is ReadableStream<Uint8Array> {

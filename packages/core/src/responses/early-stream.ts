@@ -10,10 +10,11 @@ import {
   StagedFlow,
 } from "../util/chunk-flow.js";
 import { toOneLine } from "../util/one-line.js";
+import { Relay } from "./relay.js";
 import { HEARTBEAT } from "./sse.js";
 import type { StreamClient } from "./stream-client.js";
 
-/** What an {@link EarlyStream} needs beside the response. */
+/** What {@link beginEarly} needs beside the response. */
 export interface EarlyStreamOptions {
   /** After this time without data a comment is sent. */
   readonly heartbeatMs: number;
@@ -25,117 +26,70 @@ export interface EarlyStreamOptions {
 const encoder = new TextEncoder();
 
 /**
- * The body of a stream that begins before its response is there. It sends a comment at once and after each silent
+ * Returns the body of a stream that begins before its response is there. It sends a comment at once and after each silent
  * period. When the response is there, its events follow unchanged. An error becomes an `error` event. A JSON body becomes
  * one event whose data is that JSON on one line.
  *
  * If the client disconnects while there is no response, the response is ended when it is there, as a host would do.
+ *
+ * @param response must not reject
  */
-export class EarlyStream extends ChunkReader {
-  /** @param response must not reject */
-  constructor(response: Promise<GatewayResponse>, options: EarlyStreamOptions) {
-    super(new EarlyFlow(response, options));
-  }
+export function beginEarly(
+  response: Promise<GatewayResponse>,
+  { heartbeatMs, client, logger }: EarlyStreamOptions,
+): ChunkReader {
+  let isEarly = true;
+  return new Relay(new ChunkReader(new LaterEvents(response, client, logger)), {
+    first: [encoder.encode(HEARTBEAT)],
+    pass(chunk) {
+      isEarly = false;
+      return [chunk];
+    },
+    // The response has comments of its own.
+    beat: () => (isEarly ? [encoder.encode(HEARTBEAT)] : []),
+    heartbeatMs,
+  });
 }
 
-class EarlyFlow implements ChunkFlow, ChunkSink {
-  readonly #heartbeatMs: number;
-  readonly #logger: Logger;
-  /** `undefined` when the early phase is over: the response has given its first chunk, or its end. */
+/** The events of a response that is not there yet. */
+class LaterEvents implements ChunkFlow {
+  /** `undefined` when the response is there, so that nothing of the early phase is retained. */
   #client: StreamClient | undefined;
-  /** The events of the response, when it is there. */
-  #events: StagedFlow | undefined;
-  /** The reader, while it waits. */
+  readonly #logger: Logger;
+  #events: ChunkFlow | undefined;
+  /** What waits for the response. */
   #sink: ChunkSink | undefined;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #hasBegun = false;
-  #isAsked = false;
   #hasLeft = false;
 
-  constructor(response: Promise<GatewayResponse>, { heartbeatMs, client, logger }: EarlyStreamOptions) {
-    this.#heartbeatMs = heartbeatMs;
-    this.#logger = logger;
+  constructor(response: Promise<GatewayResponse>, client: StreamClient, logger: Logger) {
     this.#client = client;
+    this.#logger = logger;
     void response.then(this.#open);
   }
 
   flow(sink: ChunkSink): void {
-    if (this.#hasLeft) return sink.end();
-    if (!this.#hasBegun) {
-      this.#hasBegun = true;
-      if (!sink.chunk(createComment())) return;
-    }
-    if (this.#client === undefined) return this.#events?.flow(sink);
-    this.#sink = sink;
-    this.#startTimer();
-    this.#ask();
+    if (this.#events === undefined) this.#sink = sink;
+    else this.#events.flow(sink);
   }
 
   /** The client has disconnected. Does not wait for the response. */
   async leave(): Promise<void> {
-    if (this.#hasLeft) return;
     this.#hasLeft = true;
     this.#client?.leave();
-    this.#stopWaiting();
-    await this.#events?.leave();
-  }
-
-  chunk(chunk: Uint8Array): boolean {
-    const sink = this.#stopWaiting();
-    if (sink === undefined) this.#events?.unread([chunk]);
-    else if (sink.chunk(chunk)) this.#sink = sink;
-    return this.#sink !== undefined;
-  }
-
-  end(): void {
-    this.#stopWaiting()?.end();
-  }
-
-  fail(error: unknown): void {
-    const sink = this.#stopWaiting();
-    if (sink === undefined) this.#events?.unread([], { error });
-    else sink.fail(error);
+    try {
+      await this.#events?.leave();
+    } catch (err) {
+      this.#logger.error({ err }, "The response of a client that disconnected could not be ended.");
+    }
   }
 
   readonly #open = (response: GatewayResponse): void => {
-    this.#events = openEvents(response);
-    if (!this.#hasLeft) return this.#ask();
-    this.#events
-      .leave()
-      .catch((err: unknown) =>
-        this.#logger.error({ err }, "The response of a client that disconnected could not be ended."),
-      );
-  };
-
-  /** Asks the response for its first chunk, when both the response and the reader are there. */
-  #ask(): void {
-    if (this.#isAsked || this.#sink === undefined || this.#events === undefined) return;
-    this.#isAsked = true;
-    this.#events.flow(this);
-  }
-
-  readonly #beat = (): void => {
-    if (this.#sink?.chunk(createComment()) === true) this.#startTimer();
-    else this.#sink = undefined;
-  };
-
-  #startTimer(): void {
-    this.#timer = setTimeout(this.#beat, this.#heartbeatMs);
-  }
-
-  /** Ends the early phase. Returns the reader if it waits. */
-  #stopWaiting(): ChunkSink | undefined {
-    clearTimeout(this.#timer);
-    const sink = this.#sink;
-    this.#sink = undefined;
     this.#client = undefined;
-    return sink;
-  }
-}
-
-// New bytes each time, because a host may free them after the write.
-function createComment(): Uint8Array {
-  return encoder.encode(HEARTBEAT);
+    this.#events = openEvents(response);
+    if (this.#hasLeft) void this.leave();
+    else if (this.#sink !== undefined) this.#events.flow(this.#sink);
+    this.#sink = undefined;
+  };
 }
 
 /** Opens the body of a response as events. */

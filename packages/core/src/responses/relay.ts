@@ -1,5 +1,5 @@
 import { type Awaitable, isPromiseLike } from "../util/async.js";
-import { type ChunkFlow, ChunkReader, type ChunkSink, leaveQuietly, openFlow } from "../util/chunk-flow.js";
+import { type ChunkFlow, ChunkReader, type ChunkSink, openFlow } from "../util/chunk-flow.js";
 
 /** How the upstream body of a relay ended. */
 export type RelayEnding =
@@ -83,7 +83,7 @@ class RelayFlow implements ChunkFlow, ChunkSink {
   #heldBack: Uint8Array[] | undefined = [];
   #heldBackTimer: ReturnType<typeof setTimeout> | undefined;
   /** Chunks that are sent before the source is read again. */
-  #inserted: ChunkFlow | undefined;
+  #inserted: AsyncIterator<Uint8Array> | undefined;
   /** True while the source was asked for a chunk, or while a chunk is passed on. */
   #isReading = false;
   /** Set if the rest is read without a reader. */
@@ -161,7 +161,7 @@ class RelayFlow implements ChunkFlow, ChunkSink {
     if (this.#isReading || !this.#isWanted) return;
     this.#isReading = true;
     if (this.#inserted === undefined) this.#source.flow(this);
-    else this.#inserted.flow(new InsertedSink((chunk) => this.#receiveInserted(chunk), this.#failWith));
+    else this.#inserted.next().then(this.#receiveInserted, this.#failWith);
   }
 
   get #isWanted(): boolean {
@@ -197,7 +197,7 @@ class RelayFlow implements ChunkFlow, ChunkSink {
     this.#send();
     if (this.#inserted === undefined && this.#isWanted) return true;
     this.#isReading = false;
-    if (this.#inserted !== undefined) this.#advance();
+    this.#advance();
     return false;
   }
 
@@ -209,21 +209,15 @@ class RelayFlow implements ChunkFlow, ChunkSink {
     this.#advance();
   };
 
-  /** @param chunk `undefined` at the end */
-  #receiveInserted(chunk: Uint8Array | undefined): boolean {
-    if (this.#isStopped) return false;
-    if (chunk === undefined) this.#inserted = undefined;
-    else this.#add([chunk]);
-    this.#send();
-    this.#isReading = chunk !== undefined && this.#isWanted;
-    if (chunk === undefined) this.#advance();
-    return this.#isReading;
-  }
+  readonly #receiveInserted = ({ done, value }: IteratorResult<Uint8Array, unknown>): void => {
+    if (done === true) this.#inserted = undefined;
+    this.#passLater(done === true ? [] : [value]);
+  };
 
   readonly #failWith = (error: unknown): void => {
     if (this.#isStopped) return;
     this.#beat = undefined;
-    this.#stop();
+    void this.#stop();
     void this.#finish({ reason: "failed", error });
   };
 
@@ -249,7 +243,7 @@ class RelayFlow implements ChunkFlow, ChunkSink {
   }
 
   #insert(passed: Passed): void {
-    if (Symbol.asyncIterator in passed) this.#inserted = openFlow(passed);
+    if (Symbol.asyncIterator in passed) this.#inserted = passed[Symbol.asyncIterator]();
     else this.#add(passed);
   }
 
@@ -303,15 +297,14 @@ class RelayFlow implements ChunkFlow, ChunkSink {
   }
 
   /** Ends the source. Not awaited, because a generator ends only after its pending read. */
-  #stop(): void {
+  async #stop(): Promise<void> {
     this.#isStopped = true;
     try {
       this.#parts.cancel?.();
+      await Promise.all([this.#inserted?.return?.(), this.#source.leave()]);
     } catch {
       // The source is not read any more, so its error has no effect.
     }
-    void leaveQuietly(this.#inserted);
-    void leaveQuietly(this.#source);
   }
 
   async #readToEnd(): Promise<void> {
@@ -323,28 +316,8 @@ class RelayFlow implements ChunkFlow, ChunkSink {
 
   #giveUp(): Promise<void> {
     const ended = this.#finish({ reason: "abandoned" });
-    this.#stop();
+    void this.#stop();
     return ended;
-  }
-}
-
-/** Takes the chunks that are sent before the source is read again. */
-class InsertedSink implements ChunkSink {
-  readonly fail: (error: unknown) => void;
-  /** Without a chunk at the end. */
-  readonly #receive: (chunk?: Uint8Array) => boolean;
-
-  constructor(receive: (chunk?: Uint8Array) => boolean, fail: (error: unknown) => unknown) {
-    this.#receive = receive;
-    this.fail = fail;
-  }
-
-  chunk(chunk: Uint8Array): boolean {
-    return this.#receive(chunk);
-  }
-
-  end(): void {
-    this.#receive();
   }
 }
 

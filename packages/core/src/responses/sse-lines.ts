@@ -39,7 +39,8 @@ export class LineSplitter {
   /** True for whole lines in a short chunk, of which the last is empty. They end in LF only. */
   isWhole(chunk: Uint8Array): boolean {
     const { length } = chunk;
-    if (length < 2 || length > MAX_WHOLE_BYTES || !this.isAtLineStart || this.#scanner.isAfterCr) return false;
+    if (length < 2 || length > MAX_WHOLE_BYTES || !this.isAtLineStart || this.#scanner.isAfterCr)
+      return false;
     return chunk[length - 1] === LF && chunk[length - 2] === LF && !chunk.includes(CR);
   }
 

@@ -50,15 +50,6 @@ export async function pull(
   }
 }
 
-/** Ends a flow of which nothing is needed any more, so that its failure has no effect. */
-export async function leaveQuietly(flow: ChunkFlow | undefined): Promise<void> {
-  try {
-    await flow?.leave();
-  } catch {
-    // Nobody reads the flow.
-  }
-}
-
 /** A flow whose chunks pass a stage, and that takes chunks back. */
 export class StagedFlow implements ChunkFlow, ChunkSink {
   readonly #source: ChunkFlow;
