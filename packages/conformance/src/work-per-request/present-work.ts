@@ -100,7 +100,7 @@ export const PRESENT_WORK: Readonly<Record<ScenarioName, WorkOfRequest>> = {
     // more.
     copiedBytes: 16_319_000,
     // None for the chunks of the body.
-    promises: 116,
+    promises: 132,
     // The pace of the body, the watch over the response, and one of undici.
     timers: 3,
     handles: 0,

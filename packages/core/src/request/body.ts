@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest, isGatewayError, overloaded } from "../errors.js";
 import type { GatewayRequest } from "../http.js";
 import type { Repeat } from "../util/async.js";
-import { type ChunkFlow, type ChunkSink, openFlow, pull } from "../util/chunk-flow.js";
+import { type ChunkFlow, type ChunkSink, NO_CHUNKS, openFlow, pull } from "../util/chunk-flow.js";
 import { freeChunk } from "../util/free-chunk.js";
 
 /** What is done with the body of a request. */
@@ -251,14 +251,12 @@ export class BodyBytes {
   }
 }
 
-const emptyFlow: ChunkFlow = { flow: (sink) => sink.end(), leave: () => undefined };
-
 /**
  * A Web stream is read by its reader, because `cancel` of a reader works while a read is pending. `return` of an async
  * iterator may wait for the pending `next`, which may never come; so it is called and not waited for.
  */
 function openBody(body: GatewayRequest["body"]): ChunkFlow {
-  if (body === null) return emptyFlow;
+  if (body === null) return NO_CHUNKS;
   if (!isWebStream(body)) return openFlow(body);
   if (body.locked) throw bodyAlreadyRead();
   const reader = body.getReader();

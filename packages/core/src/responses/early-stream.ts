@@ -6,6 +6,7 @@ import {
   ChunkReader,
   type ChunkSink,
   type ChunkStage,
+  NO_CHUNKS,
   openFlow,
   StagedFlow,
 } from "../util/chunk-flow.js";
@@ -98,12 +99,10 @@ function openEvents({ status, headers, body }: GatewayResponse): StagedFlow {
   const isJson = isFailed || headers["content-type"]?.startsWith("text/event-stream") !== true;
   const stage = new EventStage(isJson, isFailed ? "event: error\ndata: " : "data: ");
   const isWhole = typeof body === "string" || body instanceof Uint8Array;
-  const flow = new StagedFlow(isWhole ? NOTHING : openFlow(body), stage);
+  const flow = new StagedFlow(isWhole ? NO_CHUNKS : openFlow(body), stage);
   if (isWhole) flow.chunk(typeof body === "string" ? encoder.encode(body) : body);
   return flow;
 }
-
-const NOTHING: ChunkFlow = { flow: (sink) => sink.end(), leave: () => undefined };
 
 /** Converts a body to events. */
 class EventStage implements ChunkStage {

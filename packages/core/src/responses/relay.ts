@@ -1,5 +1,6 @@
 import { type Awaitable, isPromiseLike } from "../util/async.js";
 import { type ChunkFlow, ChunkReader, type ChunkSink, openFlow } from "../util/chunk-flow.js";
+import { SilenceTimer } from "../util/silence-timer.js";
 
 /** How the upstream body of a relay ended. */
 export type RelayEnding =
@@ -60,9 +61,11 @@ const MAX_HELD_BACK_MS = 1_000;
  * async generator.
  */
 export class Relay extends ChunkReader {
-  constructor(source: AsyncIterable<Uint8Array>, { first = [], ...parts }: RelayParts) {
+  constructor(source: AsyncIterable<Uint8Array>, parts: RelayParts) {
+    const { first } = parts;
     // Without `first`, so that its memory can be freed while the rest is relayed.
-    super(new RelayFlow(openFlow(source), parts, first));
+    const others = first === undefined ? parts : { ...parts, first: undefined };
+    super(new RelayFlow(openFlow(source), others, first ?? []));
   }
 }
 
@@ -74,9 +77,8 @@ class RelayFlow implements ChunkFlow, ChunkSink {
   #sink: ChunkSink | undefined;
   /** What a heartbeat sends while a chunk is passed on: it must fit what was sent before that chunk. */
   #beat: readonly Uint8Array[] | undefined;
-  #beatTimer: ReturnType<typeof setTimeout> | undefined;
-  /** When the reader began to wait, by `performance.now()`. Not set without heartbeats. */
-  #waitsSince = 0;
+  /** `undefined` without heartbeats. */
+  readonly #silence: SilenceTimer | undefined;
   /** Chunks that the reader can take. */
   #ready: Uint8Array[] = [];
   /** Chunks that are held back; `undefined` when nothing is held back any more. */
@@ -100,15 +102,17 @@ class RelayFlow implements ChunkFlow, ChunkSink {
   constructor(source: ChunkFlow, parts: Omit<RelayParts, "first">, first: Passed) {
     this.#source = source;
     this.#parts = parts;
+    const { heartbeatMs } = parts;
+    this.#silence =
+      heartbeatMs === undefined ? undefined : new SilenceTimer(heartbeatMs, () => this.#sendBeat());
     this.#insert(first);
   }
 
   flow(sink: ChunkSink): void {
     if (this.#isAbandoned) return sink.end();
     this.#sink = sink;
-    if (this.#parts.heartbeatMs !== undefined) this.#waitsSince = performance.now();
+    this.#silence?.wait();
     this.#advance();
-    if (this.#sink !== undefined) this.#startBeat();
   }
 
   /** The client has disconnected. */
@@ -129,12 +133,14 @@ class RelayFlow implements ChunkFlow, ChunkSink {
   chunk(chunk: Uint8Array): boolean {
     if (this.#isStopped) return false;
     try {
-      if (this.#parts.heartbeatMs !== undefined) this.#beat = this.#parts.beat?.();
+      if (this.#silence !== undefined) this.#beat = this.#parts.beat?.();
       const passed = this.#parts.pass(chunk);
       if (!isPromiseLike(passed)) return this.#passOn(passed);
-      Promise.resolve(passed).then(this.#passLater).catch(this.#failWith);
+      Promise.resolve(passed)
+        .then((later) => this.#passLater(later))
+        .catch((error: unknown) => this.fail(error));
     } catch (error) {
-      this.#failWith(error);
+      this.fail(error);
     }
     return false;
   }
@@ -144,14 +150,17 @@ class RelayFlow implements ChunkFlow, ChunkSink {
     try {
       this.#parts.checkEnd?.();
     } catch (error) {
-      return this.#failWith(error);
+      return this.fail(error);
     }
     this.#isStopped = true;
     void this.#finish({ reason: "complete" });
   }
 
   fail(error: unknown): void {
-    this.#failWith(error);
+    if (this.#isStopped) return;
+    this.#beat = undefined;
+    void this.#stop();
+    void this.#finish({ reason: "failed", error });
   }
 
   /** Sends what there is, and reads the source if the reader waits for more. */
@@ -161,7 +170,7 @@ class RelayFlow implements ChunkFlow, ChunkSink {
     if (this.#isReading || !this.#isWanted) return;
     this.#isReading = true;
     if (this.#inserted === undefined) this.#source.flow(this);
-    else this.#inserted.next().then(this.#receiveInserted, this.#failWith);
+    else void this.#readInserted(this.#inserted);
   }
 
   get #isWanted(): boolean {
@@ -173,15 +182,20 @@ class RelayFlow implements ChunkFlow, ChunkSink {
     while (this.#sink !== undefined) {
       const chunk = this.#ready.shift();
       if (chunk === undefined) return;
-      if (!this.#sink.chunk(chunk)) this.#sink = undefined;
-      else if (this.#parts.heartbeatMs !== undefined) this.#waitsSince = performance.now();
+      if (this.#sink.chunk(chunk)) this.#silence?.wait();
+      else this.#stopSending();
     }
+  }
+
+  #stopSending(): void {
+    this.#sink = undefined;
+    this.#silence?.pause();
   }
 
   /** Reports the failure to one read. Later reads get the end. */
   #sendEnd(sink: ChunkSink): void {
     const failure = this.#failure;
-    this.#sink = undefined;
+    this.#stopSending();
     this.#failure = undefined;
     if (failure === undefined) return sink.end();
     const { error, isRefusal } = failure;
@@ -201,25 +215,23 @@ class RelayFlow implements ChunkFlow, ChunkSink {
     return false;
   }
 
-  readonly #passLater = (passed: Passed): void => {
+  #passLater(passed: Passed): void {
     this.#beat = undefined;
     this.#isReading = false;
     if (this.#isStopped) return;
     this.#insert(passed);
     this.#advance();
-  };
+  }
 
-  readonly #receiveInserted = ({ done, value }: IteratorResult<Uint8Array, unknown>): void => {
-    if (done === true) this.#inserted = undefined;
-    this.#passLater(done === true ? [] : [value]);
-  };
-
-  readonly #failWith = (error: unknown): void => {
-    if (this.#isStopped) return;
-    this.#beat = undefined;
-    void this.#stop();
-    void this.#finish({ reason: "failed", error });
-  };
+  async #readInserted(inserted: AsyncIterator<Uint8Array>): Promise<void> {
+    try {
+      const { done, value } = await inserted.next();
+      if (done === true) this.#inserted = undefined;
+      this.#passLater(done === true ? [] : [value]);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
 
   /** The call is settled before the reader gets the end. Does not reject: there may be no read that waits. */
   #finish(end: RelayEnding): Promise<void> {
@@ -254,45 +266,32 @@ class RelayFlow implements ChunkFlow, ChunkSink {
       return;
     }
     this.#heldBack.push(...chunks);
-    if (chunks.length > 0) this.#heldBackTimer ??= setTimeout(this.#waitNoLonger, MAX_HELD_BACK_MS);
+    if (chunks.length > 0) {
+      this.#heldBackTimer ??= setTimeout(() => this.#waitNoLonger(), MAX_HELD_BACK_MS);
+    }
   }
 
   /** The source did not end in time. `onEnd` may take longer. */
-  readonly #waitNoLonger = (): void => {
+  #waitNoLonger(): void {
     if (this.#end !== undefined) return;
     this.#sendHeldBack();
     this.#advance();
-  };
+  }
 
   #sendHeldBack(): void {
     this.#ready.push(...(this.#heldBack ?? []));
     this.#heldBack = undefined;
   }
 
-  /** Waits for the end of the silence. The timer runs on while chunks arrive, so that they need no timers. */
-  #startBeat(): void {
-    const { heartbeatMs } = this.#parts;
-    if (heartbeatMs === undefined || this.#isOver || this.#beatTimer !== undefined) return;
-    const leftMs = this.#waitsSince + heartbeatMs - performance.now();
-    this.#beatTimer = setTimeout(this.#sendBeat, Math.max(1, Math.ceil(leftMs)), heartbeatMs);
+  #sendBeat(): void {
+    if (this.#heldBack !== undefined && this.#heldBack.length > 0) return;
+    // Copied, because a host may free the memory of a chunk after the write.
+    this.#ready.push(...(this.#beat?.map((chunk) => chunk.slice()) ?? this.#parts.beat?.() ?? []));
+    this.#send();
   }
 
-  readonly #sendBeat = (heartbeatMs: number): void => {
-    this.#beatTimer = undefined;
-    if (this.#sink === undefined) return;
-    const now = performance.now();
-    const isHeldBack = this.#heldBack !== undefined && this.#heldBack.length > 0;
-    if (!isHeldBack && now - this.#waitsSince >= heartbeatMs) {
-      this.#waitsSince = now;
-      // Copied, because a host may free the memory of a chunk after the write.
-      this.#ready.push(...(this.#beat?.map((chunk) => chunk.slice()) ?? this.#parts.beat?.() ?? []));
-      this.#send();
-    }
-    if (this.#sink !== undefined) this.#startBeat();
-  };
-
   #stopTimers(): void {
-    clearTimeout(this.#beatTimer);
+    this.#silence?.end();
     clearTimeout(this.#heldBackTimer);
   }
 

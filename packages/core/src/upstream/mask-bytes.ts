@@ -2,12 +2,9 @@ import type { ChunkStage } from "../util/chunk-flow.js";
 
 /** Masks secrets in the bodies that providers send. */
 export interface ByteMask {
-  /** Starts a mask for one body. */
-  open(): BodyMask;
+  /** Starts a mask for one body. A chunk without a secret is passed on as the same object. */
+  open(): ChunkStage;
 }
-
-/** Masks one body. A chunk without a secret is passed on as the same object. */
-export type BodyMask = ChunkStage;
 
 const encoder = new TextEncoder();
 /** The replacement of a secret. It is valid inside a JSON string and inside an event. */
@@ -38,7 +35,7 @@ export function createByteMask(secrets: readonly string[]): ByteMask {
   return { open: () => new SearchingBodyMask(search) };
 }
 
-const PASS_ALL: BodyMask = { push: (chunk) => [chunk], end: () => [] };
+const PASS_ALL: ChunkStage = { push: (chunk) => [chunk], end: () => [] };
 
 /**
  * The forms in which a secret can occur in a body: unchanged, as JSON writes it, with the `\/` of PHP, and with the
@@ -197,7 +194,7 @@ const NO_PART_OF_A_SECRET = new Uint8Array(1);
 /** Replacing only a part of an escape would make the JSON invalid. */
 const BACKSLASH = 0x5c;
 
-class SearchingBodyMask implements BodyMask {
+class SearchingBodyMask implements ChunkStage {
   readonly #search: SecretSearch;
   /** The end of the bytes so far if it may be the beginning of a secret; a copy. */
   #tail: Uint8Array = NONE;

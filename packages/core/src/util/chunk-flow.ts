@@ -24,6 +24,9 @@ export interface ChunkStage {
   end(): readonly Uint8Array[];
 }
 
+/** A flow without a chunk. */
+export const NO_CHUNKS: ChunkFlow = { flow: (sink) => sink.end(), leave: () => undefined };
+
 /** Returns the chunks of an iterable as a flow. The iterable must not be read in another way then. */
 export function openFlow(body: AsyncIterable<Uint8Array>): ChunkFlow {
   const chunks = body[Symbol.asyncIterator]();
