@@ -1,6 +1,5 @@
-import { type Awaitable, isPromiseLike } from "../util/async.js";
+import { type Awaitable, isPromiseLike, MAX_TIMER_MS } from "../util/async.js";
 import { type ChunkFlow, ChunkReader, type ChunkSink, openFlow } from "../util/chunk-flow.js";
-import { SilenceTimer } from "../util/silence-timer.js";
 
 /** How the upstream body of a relay ended. */
 export type RelayEnding =
@@ -77,8 +76,7 @@ class RelayFlow implements ChunkFlow, ChunkSink {
   #sink: ChunkSink | undefined;
   /** What a heartbeat sends while a chunk is passed on: it must fit what was sent before that chunk. */
   #beat: readonly Uint8Array[] | undefined;
-  /** `undefined` without heartbeats. */
-  readonly #silence: SilenceTimer | undefined;
+  #beatTimer: ReturnType<typeof setTimeout> | undefined;
   /** Chunks that the reader can take. */
   #ready: Uint8Array[] = [];
   /** Chunks that are held back; `undefined` when nothing is held back any more. */
@@ -102,16 +100,13 @@ class RelayFlow implements ChunkFlow, ChunkSink {
   constructor(source: ChunkFlow, parts: Omit<RelayParts, "first">, first: Passed) {
     this.#source = source;
     this.#parts = parts;
-    const { heartbeatMs } = parts;
-    this.#silence =
-      heartbeatMs === undefined ? undefined : new SilenceTimer(heartbeatMs, () => this.#sendBeat());
     this.#insert(first);
   }
 
   flow(sink: ChunkSink): void {
     if (this.#isAbandoned) return sink.end();
     this.#sink = sink;
-    this.#silence?.wait();
+    this.#waitForBeat();
     this.#advance();
   }
 
@@ -121,8 +116,8 @@ class RelayFlow implements ChunkFlow, ChunkSink {
     this.#isAbandoned = true;
     this.#ready = [];
     this.#heldBack = undefined;
-    this.#sink = undefined;
-    this.#stopTimers();
+    this.#stopSending();
+    clearTimeout(this.#heldBackTimer);
     if (this.#end !== undefined) return;
     const stream = { readToEnd: () => this.#readToEnd(), giveUp: () => this.#giveUp() };
     if (this.#parts.onAbandoned === undefined) await stream.giveUp();
@@ -133,7 +128,7 @@ class RelayFlow implements ChunkFlow, ChunkSink {
   chunk(chunk: Uint8Array): boolean {
     if (this.#isStopped) return false;
     try {
-      if (this.#silence !== undefined) this.#beat = this.#parts.beat?.();
+      if (this.#parts.heartbeatMs !== undefined) this.#beat = this.#parts.beat?.();
       const passed = this.#parts.pass(chunk);
       if (!isPromiseLike(passed)) return this.#passOn(passed);
       Promise.resolve(passed)
@@ -182,14 +177,14 @@ class RelayFlow implements ChunkFlow, ChunkSink {
     while (this.#sink !== undefined) {
       const chunk = this.#ready.shift();
       if (chunk === undefined) return;
-      if (this.#sink.chunk(chunk)) this.#silence?.wait();
+      if (this.#sink.chunk(chunk)) this.#waitForBeat();
       else this.#stopSending();
     }
   }
 
   #stopSending(): void {
     this.#sink = undefined;
-    this.#silence?.pause();
+    clearTimeout(this.#beatTimer);
   }
 
   /** Reports the failure to one read. Later reads get the end. */
@@ -250,7 +245,7 @@ class RelayFlow implements ChunkFlow, ChunkSink {
       this.#failure = { error, isRefusal: true };
     }
     this.#isOver = true;
-    this.#stopTimers();
+    clearTimeout(this.#heldBackTimer);
     this.#advance();
   }
 
@@ -283,16 +278,19 @@ class RelayFlow implements ChunkFlow, ChunkSink {
     this.#heldBack = undefined;
   }
 
+  #waitForBeat(): void {
+    const { heartbeatMs } = this.#parts;
+    if (heartbeatMs === undefined) return;
+    clearTimeout(this.#beatTimer);
+    if (heartbeatMs <= MAX_TIMER_MS) this.#beatTimer = setTimeout(() => this.#sendBeat(), heartbeatMs);
+  }
+
   #sendBeat(): void {
+    this.#waitForBeat();
     if (this.#heldBack !== undefined && this.#heldBack.length > 0) return;
     // Copied, because a host may free the memory of a chunk after the write.
     this.#ready.push(...(this.#beat?.map((chunk) => chunk.slice()) ?? this.#parts.beat?.() ?? []));
     this.#send();
-  }
-
-  #stopTimers(): void {
-    this.#silence?.end();
-    clearTimeout(this.#heldBackTimer);
   }
 
   /** Ends the source. Not awaited, because a generator ends only after its pending read. */

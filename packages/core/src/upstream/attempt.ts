@@ -18,6 +18,7 @@ import {
   parseResponse,
   readErrorBody,
   readRequestId,
+  readStart,
 } from "./read.js";
 import type { LoadReferences } from "./references.js";
 import {
@@ -226,25 +227,13 @@ async function inspectSuccess(
   dialect: Dialect,
   request: ImageRequest,
 ): Promise<AttemptOutcome> {
-  const rest = response.body[Symbol.asyncIterator]();
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  let hasEnded = false;
-  try {
-    while (length <= MAX_ERROR_BODY_BYTES && !hasEnded) {
-      const { done, value } = await rest.next();
-      hasEnded = done === true;
-      if (done === true) break;
-      length += value.length;
-      chunks.push(value);
-      if (!mayBeJson(chunks)) break;
-    }
-  } catch (error) {
-    // The reader of the body gets the error after the chunks before it.
-    return { response: replayResponse(response, chunks, { error }), failure: undefined };
-  }
-  const replayed = replayResponse(response, chunks);
-  if (!hasEnded) return { response: replayed, failure: undefined };
+  const { chunks, hasEnded, failure } = await readStart(
+    response.body,
+    (read, byteLength) => byteLength > MAX_ERROR_BODY_BYTES || (byteLength > 0 && !mayBeJson(read)),
+  );
+  // The reader of the body gets the failure after the chunks before it.
+  const replayed = replayResponse(response, chunks, failure);
+  if (!hasEnded || failure !== undefined) return { response: replayed, failure: undefined };
   return { response: replayed, ...readWhole(response, chunks, { dialect, request }) };
 }
 

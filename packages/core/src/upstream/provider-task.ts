@@ -74,8 +74,8 @@ async function readSubmission(
   const { status } = response;
   let task: ProviderTask;
   try {
-    const { chunks, rest } = await readHead(response, { maxBytes: MAX_STATE_BYTES });
-    if (rest !== undefined) response.cancel();
+    const { chunks, hasEnded } = await readHead(response, { maxBytes: MAX_STATE_BYTES });
+    if (!hasEnded) response.cancel();
     const { text, value } = parseResponse(chunks, response);
     const submission = protocol.readSubmission(value, attempt.request);
     if ("failure" in submission) return { failure: { ...submission.failure, status, body: text } };
@@ -364,9 +364,9 @@ async function ask(
     return { refusal: await readFailure(response, attempt.route.channel.dialect) };
   }
   try {
-    const { chunks, rest } = await readHead(response, { maxBytes: MAX_STATE_BYTES });
+    const { chunks, hasEnded } = await readHead(response, { maxBytes: MAX_STATE_BYTES });
     const replayed = replayResponse(response, chunks);
-    if (rest === undefined) return { response: replayed, chunks, body: parseResponse(chunks, response) };
+    if (hasEnded) return { response: replayed, chunks, body: parseResponse(chunks, response) };
     if (isResult) return { response: replayed, chunks, body: undefined };
     logFailed({ err: tooLargeError(MAX_STATE_BYTES, response) });
     response.cancel();
