@@ -125,7 +125,7 @@ const FIGURES: readonly Figure[] = [
   },
   {
     counts: "hundreds of lines of core without tests",
-    today: 486,
+    today: 485,
     goal: 340,
     count: () => hundredLinesOf(SOURCES),
   },
