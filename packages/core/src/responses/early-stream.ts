@@ -6,7 +6,6 @@ import {
   ChunkReader,
   type ChunkSink,
   type ChunkStage,
-  NO_CHUNKS,
   openFlow,
   StagedFlow,
 } from "../util/chunk-flow.js";
@@ -98,10 +97,7 @@ function openEvents({ status, headers, body }: GatewayResponse): StagedFlow {
   const isFailed = status >= 400;
   const isJson = isFailed || headers["content-type"]?.startsWith("text/event-stream") !== true;
   const stage = new EventStage(isJson, isFailed ? "event: error\ndata: " : "data: ");
-  const isWhole = typeof body === "string" || body instanceof Uint8Array;
-  const flow = new StagedFlow(isWhole ? NO_CHUNKS : openFlow(body), stage);
-  if (isWhole) flow.chunk(typeof body === "string" ? encoder.encode(body) : body);
-  return flow;
+  return new StagedFlow(openFlow(body), stage);
 }
 
 /** Converts a body to events. */

@@ -204,17 +204,14 @@ class RelayFlow implements ChunkFlow, ChunkSink {
     this.#beat = undefined;
     this.#insert(passed);
     this.#send();
-    if (this.#inserted === undefined && this.#isWanted) return true;
-    this.#isReading = false;
-    this.#advance();
-    return false;
+    this.#isReading = this.#inserted === undefined && this.#isWanted;
+    if (!this.#isReading) this.#advance();
+    return this.#isReading && this.#inserted === undefined;
   }
 
   #passLater(passed: Passed): void {
-    this.#beat = undefined;
+    if (this.#isStopped || !this.#passOn(passed)) return;
     this.#isReading = false;
-    if (this.#isStopped) return;
-    this.#insert(passed);
     this.#advance();
   }
 

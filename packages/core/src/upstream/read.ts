@@ -52,12 +52,12 @@ export async function readStart(
 }
 
 /**
- * Reads an upstream response until it ends, or until it is larger than what may be held.
+ * Reads a response until it ends, or until it is larger than what may be held.
  *
- * @throws TransportError if the connection breaks or stalls
+ * @throws what the body throws: a TransportError if the connection breaks or stalls
  */
 export async function readHead(
-  { body }: TransportResponse,
+  { body }: Pick<TransportResponse, "body">,
   { maxBytes }: ReadOptions,
 ): Promise<Pick<BodyStart, "chunks" | "hasEnded">> {
   const start = await readStart(body, (_chunks, byteLength) => byteLength > maxBytes);

@@ -27,8 +27,15 @@ export interface ChunkStage {
 /** A flow without a chunk. */
 export const NO_CHUNKS: ChunkFlow = { flow: (sink) => sink.end(), leave: () => undefined };
 
-/** Returns the chunks of an iterable as a flow. The iterable must not be read in another way then. */
-export function openFlow(body: AsyncIterable<Uint8Array>): ChunkFlow {
+const encoder = new TextEncoder();
+
+/** Returns a body as a flow. An iterable must not be read in another way then. */
+export function openFlow(body: AsyncIterable<Uint8Array> | Uint8Array | string): ChunkFlow {
+  if (typeof body === "string" || body instanceof Uint8Array) {
+    const flow = new StagedFlow(NO_CHUNKS);
+    flow.unread([typeof body === "string" ? encoder.encode(body) : body]);
+    return flow;
+  }
   const chunks = body[Symbol.asyncIterator]();
   if (chunks instanceof ChunkReader) return chunks.source;
   return {
@@ -93,21 +100,17 @@ export class StagedFlow implements ChunkFlow, ChunkSink {
     this.#isOver ||= failure !== undefined;
   }
 
-  async leave(): Promise<void> {
+  leave(): Awaitable<unknown> {
     this.#isOver = true;
     this.#ready = [];
     this.#failure = undefined;
     this.#sink = undefined;
-    try {
-      await this.#source.leave();
-    } catch (error) {
-      throw this.#toError(error);
-    }
+    return this.#source.leave();
   }
 
   chunk(chunk: Uint8Array): boolean {
     // A whole chunk may be held back, so more chunks may be needed.
-    return this.#stage === undefined ? this.#giveOne(chunk) : this.#give(this.#stage.push(chunk));
+    return this.#give(this.#stage?.push(chunk) ?? [chunk]);
   }
 
   end(): void {
@@ -127,13 +130,8 @@ export class StagedFlow implements ChunkFlow, ChunkSink {
   #give(chunks: readonly Uint8Array[]): boolean {
     for (const chunk of chunks) {
       if (this.#sink === undefined) this.#ready.push(chunk);
-      else this.#giveOne(chunk);
+      else if (!this.#sink.chunk(chunk)) this.#sink = undefined;
     }
-    return this.#sink !== undefined;
-  }
-
-  #giveOne(chunk: Uint8Array): boolean {
-    if (this.#sink?.chunk(chunk) !== true) this.#sink = undefined;
     return this.#sink !== undefined;
   }
 
