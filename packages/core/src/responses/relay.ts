@@ -193,10 +193,13 @@ class RelayFlow implements ChunkFlow, ChunkSink {
     this.#stopSending();
     this.#failure = undefined;
     if (failure === undefined) return sink.end();
-    const { error, isRefusal } = failure;
-    const event = isRefusal ? undefined : this.#parts.passFailure?.(error);
-    if (event === undefined) sink.fail(error);
-    else if (sink.chunk(event)) sink.end();
+    try {
+      const event = failure.isRefusal ? undefined : this.#parts.passFailure?.(failure.error);
+      if (event === undefined) sink.fail(failure.error);
+      else if (sink.chunk(event)) sink.end();
+    } catch (error) {
+      sink.fail(error);
+    }
   }
 
   /** Returns true if the source may give more at once. */
