@@ -380,10 +380,10 @@ describe("an option that throws", () => {
 
   it("fails the read, and not the process, if it is renderFailure", async () => {
     const source = createScriptedSource(EVENT);
-    const renderFailure = (): string => {
+    const fail = (): string => {
       throw BROKEN;
     };
-    const { stream } = relay(source, { renderFailure });
+    const { stream } = relay(source, { renderFailure: fail });
     source.fail(new Error("cut"));
     await expect(readAll(stream)).rejects.toBe(BROKEN);
     expect(await stream.next()).toEqual({ done: true, value: undefined });
