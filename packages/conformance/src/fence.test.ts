@@ -105,7 +105,7 @@ const FIGURES: readonly Figure[] = [
   },
   {
     counts: "classes that iterate over bytes",
-    today: 10,
+    today: 5,
     goal: 5,
     count: () =>
       countMatches(/class \w+(?:<[^>]*>)?[^{]*implements[^{]*Async(?:IterableIterator|Iterable|Iterator)</g),
@@ -116,7 +116,7 @@ const FIGURES: readonly Figure[] = [
     goal: 12,
     count: () => countMatches(/\binterface \w*Parts\b/g),
   },
-  { counts: "type names that are declared in several files", today: 35, goal: 0, count: countRepeatedTypes },
+  { counts: "type names that are declared in several files", today: 34, goal: 0, count: countRepeatedTypes },
   {
     counts: "files at the root of core/src",
     today: 36,
@@ -125,7 +125,7 @@ const FIGURES: readonly Figure[] = [
   },
   {
     counts: "hundreds of lines of core without tests",
-    today: 486,
+    today: 485,
     goal: 340,
     count: () => hundredLinesOf(SOURCES),
   },

@@ -230,7 +230,7 @@ describe("a stream of the provider in OpenAI's format", () => {
     expect(await read()).toMatch(/^,"usage":.*\}\n\ndata: \[DONE\]\n\n$/s);
     source.end();
     expect((await reader?.read())?.done).toBe(true);
-    expect(records).toMatchObject([{ images: 3, charge: "0.3" }]);
+    await vi.waitFor(() => expect(records).toMatchObject([{ images: 3, charge: "0.3" }]));
   });
 
   it("ends with an error event if the provider breaks off between two images", async () => {

@@ -23,7 +23,7 @@ import { readAttribution } from "./request/attribution.js";
 import { type BodyLimits, readFields } from "./request/read-request.js";
 import { checkHeaders, checkMethod, type Endpoint, idempotencyScopeOf } from "./request/route.js";
 import { toContext } from "./responses/call.js";
-import { EarlyStream } from "./responses/early-stream.js";
+import { beginEarly } from "./responses/early-stream.js";
 import { renderError, renderStream } from "./responses/envelope.js";
 import type { ReaderLimit } from "./responses/reader-limit.js";
 import { StreamClient } from "./responses/stream-client.js";
@@ -238,7 +238,7 @@ class WaitingClient implements CallClient {
     if (await settlesWithin(serving, leftMs)) return serving;
     this.#work.waitForAll(serving);
     this.early = serving;
-    const body = new EarlyStream(serving, { heartbeatMs, client, logger: call.logger });
+    const body = beginEarly(serving, { heartbeatMs, client, logger: call.logger });
     const head = renderStream(body, toContext(call));
     return { ...head, headers: admission.addLimits(head.headers) };
   }

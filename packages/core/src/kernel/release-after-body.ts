@@ -1,5 +1,6 @@
 import type { Slot } from "../admission/slot.js";
 import type { GatewayResponse } from "../http.js";
+import { ChunkReader } from "../util/chunk-flow.js";
 
 /** In bytes. A smaller body is written at once, and uses little memory if its client does not read it. */
 const LARGE_BODY_BYTES = 256 * 1024;
@@ -20,23 +21,20 @@ export function releaseAfterBody(response: GatewayResponse, slot: Pick<Slot, "re
   return { ...response, headers: withLength, body: toSingleChunk(bytes, slot) };
 }
 
-/** Not a generator: a generator that is abandoned before its first read runs none of its code. */
-function toSingleChunk(bytes: Uint8Array, slot: Pick<Slot, "release">): AsyncIterable<Uint8Array> {
+function toSingleChunk(bytes: Uint8Array, slot: Pick<Slot, "release">): ChunkReader {
   let rest: Uint8Array | undefined = bytes;
-  const end = async (): Promise<IteratorResult<Uint8Array>> => {
+  const leave = (): void => {
     rest = undefined;
     slot.release();
-    return { done: true, value: undefined };
   };
-  return {
-    [Symbol.asyncIterator]: () => ({
-      async next() {
-        if (rest === undefined) return end();
-        const value = rest;
-        rest = undefined;
-        return { done: false, value };
-      },
-      return: end,
-    }),
-  };
+  return new ChunkReader({
+    flow(sink) {
+      const chunk = rest;
+      rest = undefined;
+      if (chunk !== undefined && !sink.chunk(chunk)) return;
+      leave();
+      sink.end();
+    },
+    leave,
+  });
 }

@@ -1,7 +1,12 @@
 import { GatewayError, invalidRequest, isGatewayError, overloaded } from "../errors.js";
 import type { GatewayRequest } from "../http.js";
+<<<<<<< HEAD
 import type { EverySecond } from "../util/async.js";
 import { ChunkQueue, type ChunkSink } from "../util/chunk-queue.js";
+=======
+import type { Repeat } from "../util/async.js";
+import { type ChunkFlow, type ChunkSink, NO_CHUNKS, openFlow, pull } from "../util/chunk-flow.js";
+>>>>>>> work-streams
 import { freeChunk } from "../util/free-chunk.js";
 
 /** What is done with the body of a request. */
@@ -54,7 +59,7 @@ export function receiveBody<Result>(
   guard?: BodyGuard,
 ): Promise<Result> {
   return new Promise((resolve, reject) => {
-    new BodyReceiver(openSource(body), reader, { guard, resolve, reject }).start();
+    new BodyReceiver(openBody(body), reader, { guard, resolve, reject }).start();
   });
 }
 
@@ -65,7 +70,7 @@ interface ReceiverParts<Result> {
 }
 
 class BodyReceiver<Result> implements ChunkSink, Progress {
-  readonly #source: Source;
+  readonly #source: ChunkFlow;
   readonly #reader: BodyReader<Result>;
   readonly #parts: ReceiverParts<Result>;
   received = 0;
@@ -73,7 +78,7 @@ class BodyReceiver<Result> implements ChunkSink, Progress {
   #isOver = false;
   #stopClock: (() => void) | undefined;
 
-  constructor(source: Source, reader: BodyReader<Result>, parts: ReceiverParts<Result>) {
+  constructor(source: ChunkFlow, reader: BodyReader<Result>, parts: ReceiverParts<Result>) {
     this.#source = source;
     this.#reader = reader;
     this.#parts = parts;
@@ -124,7 +129,7 @@ class BodyReceiver<Result> implements ChunkSink, Progress {
   leave(error: unknown): void {
     if (this.#isOver) return;
     this.#finish();
-    this.#source.leave();
+    void leaveQuietly(this.#source);
     this.#parts.reject(error);
   }
 
@@ -253,58 +258,30 @@ export class BodyBytes {
   }
 }
 
-/** Gives chunks to a sink until the sink returns false. A call of `leave` is never waited for. */
-interface Source {
-  flow(sink: ChunkSink): void;
-  leave(): void;
-}
-
-const emptySource: Source = { flow: (sink) => sink.end(), leave: () => undefined };
-
 /**
  * A Web stream is read by its reader, because `cancel` of a reader works while a read is pending. `return` of an async
  * iterator may wait for the pending `next`, which may never come; so it is called and not waited for.
  */
-function openSource(body: GatewayRequest["body"]): Source {
-  if (body === null) return emptySource;
-  if (body instanceof ChunkQueue) return body;
-  if (isWebStream(body)) {
-    if (body.locked) throw bodyAlreadyRead();
-    const reader = body.getReader();
-    return {
-      flow: (sink) => void pull(() => reader.read(), sink),
-      leave: () => void reader.cancel().catch(ignoreFailure),
-    };
-  }
-  const chunks = body[Symbol.asyncIterator]();
-  const leave = async (): Promise<void> => void (await chunks.return?.());
-  return {
-    flow: (sink) => void pull(() => chunks.next(), sink),
-    leave: () => void leave().catch(ignoreFailure),
-  };
+function openBody(body: GatewayRequest["body"]): ChunkFlow {
+  if (body === null) return NO_CHUNKS;
+  if (!isWebStream(body)) return openFlow(body);
+  if (body.locked) throw bodyAlreadyRead();
+  const reader = body.getReader();
+  return { flow: (sink) => void pull(() => reader.read(), sink), leave: () => reader.cancel() };
 }
 
-async function pull(
-  next: () => Promise<IteratorResult<Uint8Array, unknown>>,
-  sink: ChunkSink,
-): Promise<void> {
+/** Not awaited. The request already has its response, so an error of the rest of the body does not matter. */
+async function leaveQuietly(source: ChunkFlow): Promise<void> {
   try {
-    for (;;) {
-      const { done, value } = await next();
-      if (done === true) return sink.end();
-      if (!sink.chunk(value)) return;
-    }
-  } catch (error) {
-    sink.fail(error);
+    await source.leave();
+  } catch {
+    // Nothing of the body is read any more.
   }
 }
 
 function isWebStream(body: AsyncIterable<Uint8Array>): body is ReadableStream<Uint8Array> {
   return "getReader" in body && typeof body.getReader === "function";
 }
-
-/** The request already has its response, so an error of the rest of the body does not matter. */
-function ignoreFailure(): void {}
 
 interface Progress {
   /** The number of bytes that have arrived. */

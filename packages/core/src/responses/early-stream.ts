@@ -1,12 +1,20 @@
 import type { GatewayResponse } from "../http.js";
 import type { Logger } from "../logger.js";
-import { type BodyKind, detectBody } from "../upstream/body-kind.js";
-import { settlesWithin } from "../util/async.js";
+import { detectBody } from "../upstream/body-kind.js";
+import {
+  type ChunkFlow,
+  ChunkReader,
+  type ChunkSink,
+  type ChunkStage,
+  openFlow,
+  StagedFlow,
+} from "../util/chunk-flow.js";
 import { toOneLine } from "../util/one-line.js";
+import { Relay } from "./relay.js";
 import { HEARTBEAT } from "./sse.js";
 import type { StreamClient } from "./stream-client.js";
 
-/** What an {@link EarlyStream} needs beside the response. */
+/** What {@link beginEarly} needs beside the response. */
 export interface EarlyStreamOptions {
   /** After this time without data a comment is sent. */
   readonly heartbeatMs: number;
@@ -15,175 +23,118 @@ export interface EarlyStreamOptions {
   readonly logger: Logger;
 }
 
-type Chunk = IteratorResult<Uint8Array, undefined>;
-type Chunks = AsyncIterator<Uint8Array, unknown>;
-
-const DONE: Chunk = { done: true, value: undefined };
 const encoder = new TextEncoder();
 
 /**
- * The body of a stream that begins before its response is there. It sends a comment at once and after each silent
+ * Returns the body of a stream that begins before its response is there. It sends a comment at once and after each silent
  * period. When the response is there, its events follow unchanged. An error becomes an `error` event. A JSON body becomes
  * one event whose data is that JSON on one line.
  *
  * If the client disconnects while there is no response, the response is ended when it is there, as a host would do.
+ *
+ * @param response must not reject
  */
-export class EarlyStream implements AsyncIterableIterator<Uint8Array, undefined> {
-  readonly #heartbeatMs: number;
+export function beginEarly(
+  response: Promise<GatewayResponse>,
+  { heartbeatMs, client, logger }: EarlyStreamOptions,
+): ChunkReader {
+  let isEarly = true;
+  return new Relay(new ChunkReader(new LaterEvents(response, client, logger)), {
+    first: [encoder.encode(HEARTBEAT)],
+    pass(chunk) {
+      isEarly = false;
+      return [chunk];
+    },
+    // The response has comments of its own.
+    beat: () => (isEarly ? [encoder.encode(HEARTBEAT)] : []),
+    heartbeatMs,
+  });
+}
+
+/** The events of a response that is not there yet. */
+class LaterEvents implements ChunkFlow {
+  /** `undefined` when the response is there, so that nothing of the early phase is retained. */
+  #client: StreamClient | undefined;
   readonly #logger: Logger;
-  /** `undefined` when the response was there, so that nothing of the early phase is retained. */
-  #early: EarlyPhase | undefined;
-  /** The response, once its first chunk or its failure was passed on. */
-  #chunks: Chunks | undefined;
-  /** Reads that wait in order. Further reads wait behind them. */
-  #waiting = 0;
-  #turn: Promise<unknown> = Promise.resolve();
-  #hasBegun = false;
+  #events: ChunkFlow | undefined;
+  /** What waits for the response. */
+  #sink: ChunkSink | undefined;
   #hasLeft = false;
 
-  /** @param response must not reject */
-  constructor(response: Promise<GatewayResponse>, { heartbeatMs, client, logger }: EarlyStreamOptions) {
-    this.#heartbeatMs = heartbeatMs;
+  constructor(response: Promise<GatewayResponse>, client: StreamClient, logger: Logger) {
+    this.#client = client;
     this.#logger = logger;
-    const { promise: left, resolve: leave } = Promise.withResolvers<void>();
-    this.#early = { chunks: response.then(openBody), client, left, leave };
+    void response.then(this.#open);
   }
 
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  next(): Promise<Chunk> {
-    if (this.#chunks !== undefined && this.#waiting === 0) return this.#pass(this.#chunks.next());
-    this.#waiting++;
-    const read = this.#turn.then(this.#read).finally(() => {
-      this.#waiting--;
-    });
-    // The next read begins after this one, also if this one fails. Its own reader gets the failure.
-    this.#turn = read.then(ignore, ignore);
-    return read;
+  flow(sink: ChunkSink): void {
+    if (this.#events === undefined) this.#sink = sink;
+    else this.#events.flow(sink);
   }
 
   /** The client has disconnected. Does not wait for the response. */
-  async return(): Promise<Chunk> {
-    if (this.#hasLeft) return DONE;
+  async leave(): Promise<void> {
     this.#hasLeft = true;
-    await this.#chunks?.return?.();
-    const early = this.#early;
-    if (early === undefined) return DONE;
-    early.client.leave();
-    early.leave();
-    early.chunks
-      .then((chunks) => chunks.return?.())
-      .catch((err: unknown) =>
-        this.#logger.error({ err }, "The response of a client that disconnected could not be ended."),
-      );
-    return DONE;
+    this.#client?.leave();
+    try {
+      await this.#events?.leave();
+    } catch (err) {
+      this.#logger.error({ err }, "The response of a client that disconnected could not be ended.");
+    }
   }
 
-  readonly #read = async (): Promise<Chunk> => {
-    if (this.#hasLeft) return DONE;
-    const early = this.#early;
-    if (early === undefined) return this.#chunks === undefined ? DONE : this.#pass(this.#chunks.next());
-    if (!this.#hasBegun) {
-      this.#hasBegun = true;
-      return createComment();
-    }
-    early.first ??= early.chunks.then((chunks) => (this.#hasLeft ? DONE : this.#pass(chunks.next())));
-    if (!(await settlesWithin(Promise.race([early.first, early.left]), this.#heartbeatMs))) {
-      return createComment();
-    }
-    if (this.#hasLeft) return DONE;
-    this.#chunks = await early.chunks;
-    this.#early = undefined;
-    return early.first;
+  readonly #open = (response: GatewayResponse): void => {
+    this.#client = undefined;
+    this.#events = openEvents(response);
+    if (this.#hasLeft) void this.leave();
+    else if (this.#sink !== undefined) this.#events.flow(this.#sink);
+    this.#sink = undefined;
   };
-
-  #pass(read: Promise<IteratorResult<Uint8Array, unknown>>): Promise<Chunk> {
-    return read.then(toChunk);
-  }
-}
-
-/** What an {@link EarlyStream} holds until the response is there. */
-interface EarlyPhase {
-  readonly chunks: Promise<Chunks>;
-  /** The first chunk of the response, once it was requested. */
-  first?: Promise<Chunk>;
-  readonly client: StreamClient;
-  /** Resolves when the client has disconnected. */
-  readonly left: Promise<void>;
-  readonly leave: () => void;
-}
-
-function ignore(): void {}
-
-function createComment(): Chunk {
-  // New bytes each time, because a host may free them after the write.
-  return { done: false, value: encoder.encode(HEARTBEAT) };
-}
-
-function toChunk({ done, value }: IteratorResult<Uint8Array, unknown>): Chunk {
-  return done === true ? DONE : { done: false, value };
 }
 
 /** Opens the body of a response as events. */
-function openBody({ status, headers, body }: GatewayResponse): Chunks {
-  const isWhole = typeof body === "string" || body instanceof Uint8Array;
-  const chunks = isWhole ? new WholeBody(body) : body[Symbol.asyncIterator]();
-  if (status >= 400) return new OpenBody(chunks, { isJson: true, prefix: "event: error\ndata: " });
-  const isJson = headers["content-type"]?.startsWith("text/event-stream") !== true;
-  return new OpenBody(chunks, { isJson, prefix: "data: " });
+function openEvents({ status, headers, body }: GatewayResponse): StagedFlow {
+  const isFailed = status >= 400;
+  const isJson = isFailed || headers["content-type"]?.startsWith("text/event-stream") !== true;
+  const stage = new EventStage(isJson, isFailed ? "event: error\ndata: " : "data: ");
+  return new StagedFlow(openFlow(body), stage);
 }
 
-/** How a body is converted to events. */
-interface Conversion {
+/** Converts a body to events. */
+class EventStage implements ChunkStage {
   /** False if the body is labelled as events. If its first bytes are JSON, it is converted as well. */
-  readonly isJson: boolean;
+  #isJson: boolean;
   /** What comes before JSON: the fields of its event, up to the beginning of its data. */
-  readonly prefix: string;
-}
+  readonly #prefix: string;
+  /** The first chunks, until they tell the kind of the body: at most about a kilobyte. `undefined` then. */
+  #start: Uint8Array[] | undefined = [];
 
-/** A body as events. */
-class OpenBody implements Chunks {
-  #chunks: Chunks;
-  readonly #conversion: Conversion;
-  #hasBegun = false;
-
-  constructor(chunks: Chunks, conversion: Conversion) {
-    this.#chunks = chunks;
-    this.#conversion = conversion;
+  constructor(isJson: boolean, prefix: string) {
+    this.#isJson = isJson;
+    this.#prefix = prefix;
   }
 
-  next(): Promise<IteratorResult<Uint8Array, unknown>> {
-    return this.#hasBegun ? this.#chunks.next() : this.#readStart();
+  push(chunk: Uint8Array): readonly Uint8Array[] {
+    if (this.#start === undefined) return [this.#isJson ? toOneLine(chunk) : chunk];
+    // A comment of the relay tells nothing about the body.
+    if (this.#start.length === 0 && isHeartbeat(chunk)) return [chunk];
+    this.#start.push(chunk);
+    const kind = detectBody(this.#start);
+    return kind === undefined ? [] : this.#begin(this.#start, this.#isJson || kind === "json");
   }
 
-  async return(): Promise<Chunk> {
-    await this.#chunks.return?.();
-    return DONE;
+  end(): readonly Uint8Array[] {
+    const start = this.#start ?? [];
+    const isEmpty = start.length === 0 && !this.#isJson;
+    const rest = this.#start === undefined || isEmpty ? [] : this.#begin(start, this.#isJson);
+    return this.#isJson ? [...rest, encoder.encode("\n\n")] : rest;
   }
 
-  /** Holds the first bytes until they tell the kind of the body: at most about a kilobyte. */
-  async #readStart(): Promise<IteratorResult<Uint8Array, unknown>> {
-    const { isJson, prefix } = this.#conversion;
-    const start: Uint8Array[] = [];
-    let kind: BodyKind | undefined;
-    while (kind === undefined) {
-      const read = await this.#chunks.next();
-      if (read.done === true) {
-        if (start.length === 0 && !isJson) return read;
-        break;
-      }
-      // A comment of the relay tells nothing about the body.
-      if (start.length === 0 && isHeartbeat(read.value)) return read;
-      start.push(read.value);
-      kind = detectBody(start);
-    }
-    this.#hasBegun = true;
-    const value = withoutMark(join(start));
-    if (!isJson && kind !== "json") return { done: false, value };
-    this.#chunks = new JsonData(this.#chunks);
-    return { done: false, value: join([encoder.encode(prefix), toOneLine(value)]) };
+  #begin(start: readonly Uint8Array[], isJson: boolean): readonly Uint8Array[] {
+    this.#start = undefined;
+    this.#isJson = isJson;
+    const bytes = withoutMark(join(start));
+    return [isJson ? join([encoder.encode(this.#prefix), toOneLine(bytes)]) : bytes];
   }
 }
 
@@ -199,44 +150,6 @@ function isHeartbeat(chunk: Uint8Array): boolean {
 function withoutMark(bytes: Uint8Array): Uint8Array {
   const [first, second, third] = bytes;
   return first === 0xef && second === 0xbb && third === 0xbf ? bytes.subarray(3) : bytes;
-}
-
-/** A body of one chunk. */
-class WholeBody implements Chunks {
-  #rest: Uint8Array | undefined;
-
-  constructor(body: string | Uint8Array) {
-    this.#rest = typeof body === "string" ? encoder.encode(body) : body;
-  }
-
-  next(): Promise<Chunk> {
-    const value = this.#rest;
-    this.#rest = undefined;
-    return Promise.resolve(value === undefined ? DONE : { done: false, value });
-  }
-}
-
-/** The rest of JSON that is the data of an event, on one line, and the end of the event. */
-class JsonData implements Chunks {
-  readonly #chunks: Chunks;
-  #hasEnded = false;
-
-  constructor(chunks: Chunks) {
-    this.#chunks = chunks;
-  }
-
-  async next(): Promise<Chunk> {
-    if (this.#hasEnded) return DONE;
-    const { done, value } = await this.#chunks.next();
-    if (done !== true) return { done: false, value: toOneLine(value) };
-    this.#hasEnded = true;
-    return { done: false, value: encoder.encode("\n\n") };
-  }
-
-  async return(): Promise<Chunk> {
-    await this.#chunks.return?.();
-    return DONE;
-  }
 }
 
 function join(chunks: readonly Uint8Array[]): Uint8Array {

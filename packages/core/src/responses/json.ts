@@ -2,9 +2,15 @@ import type { Commit } from "../billing/commit.js";
 import type { GatewayError } from "../errors.js";
 import type { GatewayResponse } from "../http.js";
 import { replayResponse } from "../upstream/attempt.js";
-import { type BodyKind, detectBody } from "../upstream/body-kind.js";
+import { detectBody } from "../upstream/body-kind.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
-import { decodeText, isLabelledAsEvents, readContentCoding } from "../upstream/read.js";
+import {
+  type BodyStart,
+  decodeText,
+  isLabelledAsEvents,
+  readContentCoding,
+  readStart,
+} from "../upstream/read.js";
 import { type Call, type CallParts, toContext } from "./call.js";
 import { renderStream, toEnvelope, toResponseHeaders } from "./envelope.js";
 import { ImageBudget } from "./image-budget.js";
@@ -68,56 +74,30 @@ async function respondWithBody(
   success: UpstreamSuccess,
 ): Promise<GatewayResponse> {
   const { response } = success;
-  const body = response.body[Symbol.asyncIterator]();
-  const start = await readStart(body);
+  const start = await readStart(response.body, (chunks) => detectBody(chunks) !== undefined);
+  const kind = detectBody(start.chunks);
   for (const { length } of start.chunks) call.bytes.addAnyway(length);
-  if (!start.hasFailed && start.kind !== "json") {
+  if (start.failure === undefined && kind !== "json") {
     const coding = readContentCoding(response.headers);
-    if (coding !== undefined && start.kind !== "events") throw await refuseCoding(commit, success, coding);
-    if (start.kind === "events" || isLabelledAsEvents(response.headers)) {
+    if (coding !== undefined && kind !== "events") throw await refuseCoding(commit, success, coding);
+    if (kind === "events" || isLabelledAsEvents(response.headers)) {
       for (const { length } of start.chunks) call.bytes.remove(length);
-      const replayed = replayResponse(response, start.chunks, body);
+      const replayed = replayResponse(response, start.chunks);
       return respondWithStream(parts, call, commit, { ...success, response: replayed });
     }
   }
   const reading = createReading(parts, call, commit, success);
-  const held = await readHeld(reading, start, body);
+  const held = await readHeld(reading, start);
   if (held.flaw !== undefined) {
     reading.delivery.cancel(held.flaw);
     throw await fail(reading, held.flaw);
   }
-  if (!held.hasEnded) return relayRest(reading, held.pieces, body);
+  if (!held.hasEnded) return relayRest(reading, held.pieces);
   try {
     return await respondWithHeld(reading, held.pieces);
   } catch (error) {
     reading.delivery.cancel(error);
     throw error;
-  }
-}
-
-/** The first chunks of a body, up to the one that tells its kind. */
-interface BodyStart {
-  readonly chunks: readonly Uint8Array[];
-  /** `undefined` if the body ended or failed before it told. */
-  readonly kind: BodyKind | undefined;
-  readonly hasEnded: boolean;
-  readonly hasFailed: boolean;
-  readonly error?: unknown;
-}
-
-async function readStart(body: AsyncIterator<Uint8Array>): Promise<BodyStart> {
-  const chunks: Uint8Array[] = [];
-  let kind: BodyKind | undefined;
-  try {
-    while (kind === undefined) {
-      const { done, value } = await body.next();
-      if (done === true) return { chunks, kind, hasEnded: true, hasFailed: false };
-      chunks.push(value);
-      kind = detectBody(chunks);
-    }
-    return { chunks, kind, hasEnded: false, hasFailed: false };
-  } catch (error) {
-    return { chunks, kind, hasEnded: true, hasFailed: true, error };
   }
 }
 
@@ -133,15 +113,16 @@ interface Held {
  * Reads until the response has ended, or is longer than what is held and certain to have an image. A response that
  * reports a failure is read to its end, because it may report usage.
  */
-async function readHeld(reading: Reading, start: BodyStart, body: AsyncIterator<Uint8Array>): Promise<Held> {
+async function readHeld(reading: Reading, start: BodyStart): Promise<Held> {
   const { reader, isNative, maxHeldBytes, call } = reading;
+  const body = reading.success.response.body[Symbol.asyncIterator]();
   const pieces: Piece[] = [];
   const mayBeRelayed = (): boolean =>
     reader.byteLength > maxHeldBytes &&
     reader.facts.images > 0 &&
     (isNative || reader.facts.failure === undefined);
   try {
-    if (start.hasFailed) throw start.error;
+    if (start.failure !== undefined) throw start.failure.error;
     for (const chunk of start.chunks) {
       pieces.push(...reader.push(chunk));
       await storeArrived(reading);
@@ -273,48 +254,41 @@ function passEnd({ reader, delivery, events, parts }: Reading): readonly Uint8Ar
 }
 
 /** Sends the rest of the response as it arrives. */
-async function relayRest(
-  reading: Reading,
-  pieces: readonly Piece[],
-  body: AsyncIterator<Uint8Array>,
-): Promise<GatewayResponse> {
+async function relayRest(reading: Reading, pieces: readonly Piece[]): Promise<GatewayResponse> {
   const { parts, call, success, reader, isNative, events, delivery } = reading;
   const { response } = success;
   const leaving = new AbortController();
   const output = { ...reading.output, signal: leaving.signal };
   let error: GatewayError | undefined;
   call.bytes.remove(reader.byteLength);
-  const relay = new Relay(
-    { [Symbol.asyncIterator]: () => body },
-    {
-      first: await writePieces(output, pieces),
-      pass: (chunk) => writePieces(output, reader.push(chunk)),
-      passEnd: () => passEnd(reading),
-      isLast: () => reader.isSentWhole,
-      checkEnd() {
-        reader.complete();
-        // In events, the failure of a response with images is in the last event.
-        const refusal = isNative || events !== undefined ? undefined : findRefusal(reading);
-        if (refusal !== undefined) throw refusal;
-      },
-      onEnd(end) {
-        error = findRelayError(reading, end);
-        delivery.cancel(end.reason === "failed" ? end.error : undefined);
-        return settleRelayed(reading, end, error);
-      },
-      passFailure() {
-        const failed = error && events?.fail(toEnvelope(error, parts.mask));
-        return failed === undefined ? undefined : encodePiece(failed);
-      },
-      beat: () => events?.beat() ?? [],
-      heartbeatMs: events && parts.heartbeatMs,
-      onAbandoned: (stream) => void parts.backgroundReads.start(stream),
-      cancel() {
-        response.cancel();
-        leaving.abort();
-      },
+  const relay = new Relay(response.body, {
+    first: await writePieces(output, pieces),
+    pass: (chunk) => writePieces(output, reader.push(chunk)),
+    passEnd: () => passEnd(reading),
+    isLast: () => reader.isSentWhole,
+    checkEnd() {
+      reader.complete();
+      // In events, the failure of a response with images is in the last event.
+      const refusal = isNative || events !== undefined ? undefined : findRefusal(reading);
+      if (refusal !== undefined) throw refusal;
     },
-  );
+    onEnd(end) {
+      error = findRelayError(reading, end);
+      delivery.cancel(end.reason === "failed" ? end.error : undefined);
+      return settleRelayed(reading, end, error);
+    },
+    passFailure() {
+      const failed = error && events?.fail(toEnvelope(error, parts.mask));
+      return failed === undefined ? undefined : encodePiece(failed);
+    },
+    beat: () => events?.beat() ?? [],
+    heartbeatMs: events && parts.heartbeatMs,
+    onAbandoned: (stream) => void parts.backgroundReads.start(stream),
+    cancel() {
+      response.cancel();
+      leaving.abort();
+    },
+  });
   if (events !== undefined) return renderStream(relay, toContext(call));
   return { status: 200, headers: toResponseHeaders("application/json", toContext(call)), body: relay };
 }

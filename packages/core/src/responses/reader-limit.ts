@@ -1,6 +1,7 @@
 import type { GatewayResponse } from "../http.js";
 import type { Logger } from "../logger.js";
 import { endsTimersWithRequests } from "../util/async.js";
+import { ChunkReader, openFlow, type ReaderWatch } from "../util/chunk-flow.js";
 import { createLinkedList, type Link } from "../util/linked-list.js";
 
 /** Ends responses whose client does not read them, on every host. */
@@ -21,13 +22,9 @@ export function createReaderLimit(idleMs: number, logger: Logger): ReaderLimit {
     watch(response, onLeft) {
       const { body } = response;
       if (typeof body === "string" || body instanceof Uint8Array) return response;
-      const watched = new WatchedBody(body, {
-        watch: shared ?? createStallWatch(),
-        idleMs,
-        logger,
-        onLeft,
-      });
-      return { ...response, body: watched, onIdle: watched.onIdle };
+      const reader = body instanceof ChunkReader ? body : new ChunkReader(openFlow(body));
+      const pace = new ReaderPace(reader, { watch: shared ?? createStallWatch(), idleMs, logger, onLeft });
+      return { ...response, body: reader, onIdle: pace.onIdle };
     },
   };
 }
@@ -39,64 +36,45 @@ interface LimitParts {
   readonly onLeft: (() => void) | undefined;
 }
 
-type Chunk = IteratorResult<Uint8Array, undefined>;
 type IdleListener = (error: Error) => boolean;
 
-const DONE: Chunk = { done: true, value: undefined };
-
 /**
- * A body whose reader must request the next chunk in time. Time does not count while the reader waits for a chunk,
+ * Ends a body whose reader does not request the next chunk in time. Time does not count while the reader waits for a chunk,
  * because then the provider is slow. The watch holds a reference to the body, so a response that the host dropped
  * without reading it is ended too, whether or not it was garbage-collected.
  */
-class WatchedBody implements AsyncIterableIterator<Uint8Array, undefined>, Watched {
+class ReaderPace implements ReaderWatch, Watched {
   quietSince = HEARD;
   maxQuietMs: number;
-  readonly #chunks: AsyncIterator<Uint8Array>;
+  readonly #reader: ChunkReader;
   readonly #parts: LimitParts;
   readonly #link: Link<Watched>;
-  /** The number of reads of the host that are pending. */
-  #pending = 0;
-  /** Pieces of a large chunk that the host has not read yet. */
-  #ready: Uint8Array[] = [];
   #listener: IdleListener | undefined;
-  #failure: Error | undefined;
-  #hasEnded = false;
 
-  constructor(body: AsyncIterable<Uint8Array>, parts: LimitParts) {
-    this.#chunks = body[Symbol.asyncIterator]();
+  constructor(reader: ChunkReader, parts: LimitParts) {
+    this.#reader = reader;
     this.#parts = parts;
     this.maxQuietMs = parts.idleMs;
     this.#link = parts.watch.add(this);
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
+    reader.watch(this);
   }
 
   readonly onIdle = (listener: IdleListener): void => {
     this.#listener = listener;
   };
 
-  next(): Promise<Chunk> {
-    if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    const piece = this.#ready.shift();
-    if (piece !== undefined) {
-      this.quietSince = HEARD;
-      return Promise.resolve({ done: false, value: piece });
-    }
-    this.#pending++;
+  waits(): void {
     this.maxQuietMs = 0;
-    return this.#chunks.next().then(this.#receive, this.#fail);
   }
 
-  /** The client has stopped reading. */
-  async return(): Promise<Chunk> {
-    this.#leaveWatch();
-    if (!this.#hasEnded) this.#parts.onLeft?.();
-    this.#ready = [];
-    await this.#chunks.return?.();
-    return DONE;
+  served(): void {
+    this.quietSince = HEARD;
+    this.maxQuietMs = this.#parts.idleMs;
+  }
+
+  ended(hasLeft: boolean): void {
+    this.#parts.watch.delete(this.#link);
+    if (hasLeft) this.#parts.onLeft?.();
   }
 
   timeOut(): void {
@@ -106,10 +84,9 @@ class WatchedBody implements AsyncIterableIterator<Uint8Array, undefined>, Watch
       this.quietSince = HEARD;
       return;
     }
-    this.#failure = error;
-    this.return().catch((err: unknown) =>
-      logger.error({ err }, "A response that no client reads could not be ended."),
-    );
+    this.#reader
+      .abort(error)
+      .catch((err: unknown) => logger.error({ err }, "A response that no client reads could not be ended."));
   }
 
   #mayWait(error: Error): boolean {
@@ -120,54 +97,6 @@ class WatchedBody implements AsyncIterableIterator<Uint8Array, undefined>, Watch
       return false;
     }
   }
-
-  #end(): void {
-    this.#hasEnded = true;
-    this.#leaveWatch();
-  }
-
-  #leaveWatch(): void {
-    this.#parts.watch.delete(this.#link);
-  }
-
-  readonly #receive = ({ done, value }: IteratorResult<Uint8Array, unknown>): Chunk => {
-    this.#countResponses();
-    if (done !== true) this.#ready.push(...splitChunk(value));
-    else this.#end();
-    // If two reads are pending, all pieces of the first read's chunk come before the chunk of the second read.
-    const piece = this.#ready.shift();
-    return piece === undefined ? DONE : { done: false, value: piece };
-  };
-
-  readonly #fail = (error: unknown): never => {
-    this.#countResponses();
-    this.#end();
-    throw error;
-  };
-
-  #countResponses(): void {
-    this.#pending--;
-    if (this.#pending > 0) return;
-    this.quietSince = HEARD;
-    this.maxQuietMs = this.#parts.idleMs;
-  }
-}
-
-/** The size of the pieces of a large chunk, in bytes. */
-const PIECE_BYTES = 64 * 1024;
-
-/**
- * Returns the chunk itself, or, if it is larger than 128 KiB, its pieces, which share its memory. A slow client can
- * read one piece within `responseIdleSeconds`, but not an image of many megabytes. Over TLS, a write shows no
- * progress until all of it is sent. Chunks that Node reads from a socket have about 64 KiB and are not split.
- */
-function splitChunk(chunk: Uint8Array): readonly Uint8Array[] {
-  if (chunk.length <= 2 * PIECE_BYTES) return [chunk];
-  const pieces: Uint8Array[] = [];
-  for (let start = 0; start < chunk.length; start += PIECE_BYTES) {
-    pieces.push(chunk.subarray(start, start + PIECE_BYTES));
-  }
-  return pieces;
 }
 
 /** Something that must make progress, such as the reader of a response. */

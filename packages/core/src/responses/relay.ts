@@ -1,4 +1,5 @@
-import { type Awaitable, isPromiseLike, settlesWithin } from "../util/async.js";
+import { type Awaitable, isPromiseLike, MAX_TIMER_MS } from "../util/async.js";
+import { type ChunkFlow, ChunkReader, type ChunkSink, openFlow } from "../util/chunk-flow.js";
 
 /** How the upstream body of a relay ended. */
 export type RelayEnding =
@@ -54,189 +55,198 @@ export interface RelayParts {
 /** A provider closes its response with the last event, or right after it. */
 const MAX_HELD_BACK_MS = 1_000;
 
-type Taken = IteratorResult<Uint8Array, undefined>;
-
-const DONE: Taken = { done: true, value: undefined };
-const RESOLVED = Promise.resolve();
-
 /**
- * Passes on the chunks of a source when its reader asks for them, and reports the end once. If two reads are pending,
- * each gets its own chunk.
- *
- * The functions that run for each chunk are not `async`: one `async` function per chunk costs as much CPU as the rest of
- * the relay. The simple version would be an async generator.
+ * Passes on the chunks of a source when its reader asks for them, and reports the end once. The simple version would be an
+ * async generator.
  */
-export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
-  readonly #chunks: AsyncIterator<Uint8Array>;
+export class Relay extends ChunkReader {
+  constructor(source: AsyncIterable<Uint8Array>, parts: RelayParts) {
+    const { first } = parts;
+    // Without `first`, so that its memory can be freed while the rest is relayed.
+    const others = first === undefined ? parts : { ...parts, first: undefined };
+    super(new RelayFlow(openFlow(source), others, first ?? []));
+  }
+}
+
+/** The chunks of a {@link Relay}. Each passes from the source to the reader without a promise if `pass` returns none. */
+class RelayFlow implements ChunkFlow, ChunkSink {
+  readonly #source: ChunkFlow;
   readonly #parts: Omit<RelayParts, "first">;
+  /** The reader, while it waits for a chunk. */
+  #sink: ChunkSink | undefined;
   /** What a heartbeat sends while a chunk is passed on: it must fit what was sent before that chunk. */
   #beat: readonly Uint8Array[] | undefined;
+  #beatTimer: ReturnType<typeof setTimeout> | undefined;
   /** Chunks that the reader can take. */
   #ready: Uint8Array[] = [];
   /** Chunks that are held back; `undefined` when nothing is held back any more. */
   #heldBack: Uint8Array[] | undefined = [];
-  /** When they are sent at the latest, by `performance.now()`. */
-  #heldBackUntil = 0;
+  #heldBackTimer: ReturnType<typeof setTimeout> | undefined;
   /** Chunks that are sent before the source is read again. */
   #inserted: AsyncIterator<Uint8Array> | undefined;
-  /** The current read of the source. All readers wait for the same one. */
-  #pending: Promise<void> | undefined;
+  /** True while the source was asked for a chunk, or while a chunk is passed on. */
+  #isReading = false;
+  /** Set if the rest is read without a reader. */
+  #rest: PromiseWithResolvers<void> | undefined;
   #end: Promise<void> | undefined;
-  #failure: { readonly error: unknown } | undefined;
-  /** What `onEnd` rejected with. */
-  #refusal: { readonly error: unknown } | undefined;
-  /** True when the source has ended or failed. */
+  /** Why there is no more. If `onEnd` refused to let the client have the end, no event shows it. */
+  #failure: { readonly error: unknown; readonly isRefusal: boolean } | undefined;
+  /** True when nothing of the source is passed on any more. */
+  #isStopped = false;
+  /** True when the source has ended or failed, and `onEnd` has resolved. */
   #isOver = false;
   #isAbandoned = false;
 
-  constructor(source: AsyncIterable<Uint8Array>, { first = [], ...parts }: RelayParts) {
-    this.#chunks = source[Symbol.asyncIterator]();
-    // Without `first`, so that its memory can be freed while the rest is relayed.
+  constructor(source: ChunkFlow, parts: Omit<RelayParts, "first">, first: Passed) {
+    this.#source = source;
     this.#parts = parts;
     this.#insert(first);
   }
 
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  next(): Promise<Taken> {
-    return this.#wait().then(this.#take);
+  flow(sink: ChunkSink): void {
+    if (this.#isAbandoned) return sink.end();
+    this.#sink = sink;
+    this.#waitForBeat();
+    this.#advance();
   }
 
   /** The client has disconnected. */
-  async return(): Promise<Taken> {
-    await this.#leave();
-    return DONE;
-  }
-
-  readonly #take = (): Taken | Promise<Taken> => {
-    if (this.#isAbandoned) return DONE;
-    const value = this.#ready.shift();
-    if (value !== undefined) return { done: false, value };
-    if (this.#refusal !== undefined) return this.#refuse(this.#refusal.error);
-    if (this.#failure !== undefined) return this.#fail(this.#failure.error);
-    // Nothing was sent for the chunk that arrived, or another read took it.
-    return this.#isOver ? DONE : this.next();
-  };
-
-  /** Resolves when there may be a chunk to take, or an end. */
-  #wait(): Promise<void> {
-    if (this.#isAbandoned || this.#isOver || this.#ready.length > 0) return RESOLVED;
-    if (this.#heldBack !== undefined && this.#heldBack.length > 0) return this.#pullToEnd();
-    const { heartbeatMs } = this.#parts;
-    return heartbeatMs === undefined ? this.#pull() : this.#pullOrBeat(heartbeatMs);
-  }
-
-  /** Waits for the end of the source, and for `onEnd` without a time limit. */
-  async #pullToEnd(): Promise<void> {
-    const leftMs = this.#heldBackUntil - performance.now();
-    if (leftMs <= 0 && this.#end === undefined) return this.#sendHeldBack();
-    const pending = this.#pull();
-    if ((await settlesWithin(pending, leftMs)) || this.#end !== undefined) return pending;
-    this.#sendHeldBack();
-  }
-
-  async #pullOrBeat(heartbeatMs: number): Promise<void> {
-    const pending = this.#pull();
-    if (await settlesWithin(pending, heartbeatMs)) return pending;
-    // Copied, because a host may free the memory of a chunk after the write.
-    this.#ready.push(...(this.#beat?.map((chunk) => chunk.slice()) ?? this.#parts.beat?.() ?? []));
-  }
-
-  /** Reports the failure to one read. Later reads get the end. */
-  #fail(error: unknown): Taken {
-    this.#failure = undefined;
-    const value = this.#parts.passFailure?.(error);
-    if (value === undefined) throw error;
-    return { done: false, value };
-  }
-
-  /** As {@link #fail}, without an event: the client must not have the end. */
-  #refuse(error: unknown): never {
-    this.#refusal = undefined;
-    throw error;
-  }
-
-  async #leave(): Promise<void> {
+  async leave(): Promise<void> {
     if (this.#isAbandoned) return;
     this.#isAbandoned = true;
     this.#ready = [];
     this.#heldBack = undefined;
+    this.#stopSending();
+    clearTimeout(this.#heldBackTimer);
     if (this.#end !== undefined) return;
     const stream = { readToEnd: () => this.#readToEnd(), giveUp: () => this.#giveUp() };
     if (this.#parts.onAbandoned === undefined) await stream.giveUp();
     else this.#parts.onAbandoned(stream);
   }
 
-  /** Reads a chunk. At the end and at a failure, `onEnd` is called first. Does not reject: there may be no read that waits. */
-  #pull(): Promise<void> {
-    this.#pending ??= this.#read();
-    return this.#pending;
-  }
-
-  #read(): Promise<void> {
+  /** Takes a chunk of the source. */
+  chunk(chunk: Uint8Array): boolean {
+    if (this.#isStopped) return false;
     try {
-      return this.#inserted === undefined
-        ? this.#chunks.next().then(this.#receive, this.#failWith)
-        : this.#inserted.next().then(this.#receiveInserted, this.#failWith);
+      if (this.#parts.heartbeatMs !== undefined) this.#beat = this.#parts.beat?.();
+      const passed = this.#parts.pass(chunk);
+      if (!isPromiseLike(passed)) return this.#passOn(passed);
+      Promise.resolve(passed)
+        .then((later) => this.#passLater(later))
+        .catch((error: unknown) => this.fail(error));
     } catch (error) {
-      return this.#failWith(error);
+      this.fail(error);
     }
+    return false;
   }
 
-  readonly #receive = ({ done, value }: IteratorResult<Uint8Array, unknown>): void | Promise<void> => {
+  end(): void {
+    if (this.#isStopped) return;
     try {
-      if (done !== true) {
-        const { heartbeatMs, beat } = this.#parts;
-        if (heartbeatMs !== undefined) this.#beat = beat?.();
-        const passed = this.#parts.pass(value);
-        return isPromiseLike(passed)
-          ? Promise.resolve(passed).then(this.#passOn).catch(this.#failWith)
-          : this.#passOn(passed);
-      }
       this.#parts.checkEnd?.();
     } catch (error) {
-      return this.#failWith(error);
+      return this.fail(error);
     }
-    return this.#complete();
-  };
+    this.#isStopped = true;
+    void this.#finish({ reason: "complete" });
+  }
 
-  readonly #receiveInserted = ({ done, value }: IteratorResult<Uint8Array, unknown>): void => {
-    if (done === true) this.#inserted = undefined;
-    this.#passOn(done === true ? [] : [value]);
-  };
-
-  readonly #passOn = (passed: Passed): void => {
-    this.#beat = undefined;
-    this.#insert(passed);
-    this.#pending = undefined;
-  };
-
-  readonly #failWith = async (error: unknown): Promise<void> => {
+  fail(error: unknown): void {
+    if (this.#isStopped) return;
     this.#beat = undefined;
     void this.#stop();
-    try {
-      await this.#finish({ reason: "failed", error });
-      this.#sendHeldBack();
-      this.#failure = { error };
-    } catch (refusal) {
-      this.#refusal = { error: refusal };
-    } finally {
-      this.#isOver = true;
-    }
-  };
+    void this.#finish({ reason: "failed", error });
+  }
 
-  async #complete(): Promise<void> {
-    try {
-      await this.#finish({ reason: "complete" });
-      this.#sendHeldBack();
-      this.#add(this.#parts.passEnd?.() ?? []);
-    } catch (refusal) {
-      this.#refusal = { error: refusal };
-    } finally {
-      this.#isOver = true;
+  /** Sends what there is, and reads the source if the reader waits for more. */
+  #advance(): void {
+    this.#send();
+    if (this.#sink !== undefined && this.#isOver) this.#sendEnd(this.#sink);
+    if (this.#isReading || !this.#isWanted) return;
+    this.#isReading = true;
+    if (this.#inserted === undefined) this.#source.flow(this);
+    else void this.#readInserted(this.#inserted);
+  }
+
+  get #isWanted(): boolean {
+    return !this.#isStopped && (this.#sink !== undefined || this.#rest !== undefined);
+  }
+
+  /** Gives the reader what is ready while it wants more. */
+  #send(): void {
+    while (this.#sink !== undefined) {
+      const chunk = this.#ready.shift();
+      if (chunk === undefined) return;
+      if (this.#sink.chunk(chunk)) this.#waitForBeat();
+      else this.#stopSending();
     }
+  }
+
+  #stopSending(): void {
+    this.#sink = undefined;
+    clearTimeout(this.#beatTimer);
+  }
+
+  /** Reports the failure to one read. Later reads get the end. */
+  #sendEnd(sink: ChunkSink): void {
+    const failure = this.#failure;
+    this.#stopSending();
+    this.#failure = undefined;
+    if (failure === undefined) return sink.end();
+    try {
+      const event = failure.isRefusal ? undefined : this.#parts.passFailure?.(failure.error);
+      if (event === undefined) sink.fail(failure.error);
+      else if (sink.chunk(event)) sink.end();
+    } catch (error) {
+      sink.fail(error);
+    }
+  }
+
+  /** Returns true if the source may give more at once. */
+  #passOn(passed: Passed): boolean {
+    this.#beat = undefined;
+    this.#insert(passed);
+    this.#send();
+    this.#isReading = this.#inserted === undefined && this.#isWanted;
+    if (!this.#isReading) this.#advance();
+    return this.#isReading && this.#inserted === undefined;
+  }
+
+  #passLater(passed: Passed): void {
+    if (this.#isStopped || !this.#passOn(passed)) return;
+    this.#isReading = false;
+    this.#advance();
+  }
+
+  async #readInserted(inserted: AsyncIterator<Uint8Array>): Promise<void> {
+    try {
+      const { done, value } = await inserted.next();
+      if (done === true) this.#inserted = undefined;
+      this.#passLater(done === true ? [] : [value]);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /** The call is settled before the reader gets the end. Does not reject: there may be no read that waits. */
+  #finish(end: RelayEnding): Promise<void> {
+    this.#end ??= this.#settle(end);
+    this.#rest?.resolve(this.#end);
+    return this.#end;
+  }
+
+  async #settle(end: RelayEnding): Promise<void> {
+    try {
+      await this.#parts.onEnd?.(end);
+      this.#sendHeldBack();
+      if (end.reason === "complete") this.#add(this.#parts.passEnd?.() ?? []);
+      if (end.reason === "failed") this.#failure = { error: end.error, isRefusal: false };
+    } catch (error) {
+      this.#failure = { error, isRefusal: true };
+    }
+    this.#isOver = true;
+    clearTimeout(this.#heldBackTimer);
+    this.#advance();
   }
 
   #insert(passed: Passed): void {
@@ -246,9 +256,21 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
 
   #add(chunks: readonly Uint8Array[]): void {
     if (this.#isAbandoned) return;
-    const queue = this.#parts.isLast?.() === true ? this.#heldBack : undefined;
-    if (queue?.length === 0) this.#heldBackUntil = performance.now() + MAX_HELD_BACK_MS;
-    (queue ?? this.#ready).push(...chunks);
+    if (this.#heldBack === undefined || this.#parts.isLast?.() !== true) {
+      this.#ready.push(...chunks);
+      return;
+    }
+    this.#heldBack.push(...chunks);
+    if (chunks.length > 0) {
+      this.#heldBackTimer ??= setTimeout(() => this.#waitNoLonger(), MAX_HELD_BACK_MS);
+    }
+  }
+
+  /** The source did not end in time. `onEnd` may take longer. */
+  #waitNoLonger(): void {
+    if (this.#end !== undefined) return;
+    this.#sendHeldBack();
+    this.#advance();
   }
 
   #sendHeldBack(): void {
@@ -256,39 +278,43 @@ export class Relay implements AsyncIterableIterator<Uint8Array, undefined> {
     this.#heldBack = undefined;
   }
 
-  #finish(end: RelayEnding): Promise<void> {
-    this.#end ??= this.#callOnEnd(end);
-    return this.#end;
+  #waitForBeat(): void {
+    const { heartbeatMs } = this.#parts;
+    if (heartbeatMs === undefined) return;
+    clearTimeout(this.#beatTimer);
+    if (heartbeatMs <= MAX_TIMER_MS) this.#beatTimer = setTimeout(() => this.#sendBeat(), heartbeatMs);
   }
 
-  /** `onEnd` may refuse to let the client have the end. A client that has left does not get it anyway. */
-  async #callOnEnd(end: RelayEnding): Promise<void> {
-    try {
-      await this.#parts.onEnd?.(end);
-    } catch (error) {
-      if (!this.#isAbandoned) throw error;
-    }
+  #sendBeat(): void {
+    this.#waitForBeat();
+    if (this.#heldBack !== undefined && this.#heldBack.length > 0) return;
+    // Copied, because a host may free the memory of a chunk after the write.
+    this.#ready.push(...(this.#beat?.map((chunk) => chunk.slice()) ?? this.#parts.beat?.() ?? []));
+    this.#send();
   }
 
   /** Ends the source. Not awaited, because a generator ends only after its pending read. */
   async #stop(): Promise<void> {
+    this.#isStopped = true;
     try {
       this.#parts.cancel?.();
-      await Promise.all([this.#inserted?.return?.(), this.#chunks.return?.()]);
+      await Promise.all([this.#inserted?.return?.(), this.#source.leave()]);
     } catch {
       // The source is not read any more, so its error has no effect.
     }
   }
 
   async #readToEnd(): Promise<void> {
-    while (this.#end === undefined) await this.#pull();
-    await this.#end;
+    if (this.#end !== undefined) return this.#end;
+    this.#rest = Promise.withResolvers();
+    this.#advance();
+    return this.#rest.promise;
   }
 
-  async #giveUp(): Promise<void> {
+  #giveUp(): Promise<void> {
     const ended = this.#finish({ reason: "abandoned" });
     void this.#stop();
-    await ended;
+    return ended;
   }
 }
 

@@ -36,6 +36,14 @@ export class LineSplitter {
     return this.#held === undefined;
   }
 
+  /** True for whole lines in a short chunk, of which the last is empty. They end in LF only. */
+  isWhole(chunk: Uint8Array): boolean {
+    const { length } = chunk;
+    if (length < 2 || length > MAX_WHOLE_BYTES || !this.isAtLineStart || this.#scanner.isAfterCr)
+      return false;
+    return chunk[length - 1] === LF && chunk[length - 2] === LF && !chunk.includes(CR);
+  }
+
   push(chunk: Uint8Array): void {
     this.#scanner.push(chunk);
   }
@@ -50,6 +58,11 @@ export class LineSplitter {
   }
 }
 
+/** Decodes lines without removing a byte order mark. */
+export function decodeLines(bytes: Uint8Array): string {
+  return decoder.decode(bytes);
+}
+
 /** The handler of the lines of a {@link LineScanner}. */
 export interface LineHandler {
   /** Bytes of a line whose end has not arrived. They belong to the chunk. */
@@ -61,7 +74,8 @@ export interface LineHandler {
 /** Finds the ends of lines in chunks: LF, CRLF or CR. Holds no bytes. */
 export class LineScanner {
   readonly #handler: LineHandler;
-  #isAfterCr = false;
+  /** True if the last chunk ended in CR, so that a LF belongs to it. */
+  isAfterCr = false;
 
   constructor(handler: LineHandler) {
     this.#handler = handler;
@@ -69,8 +83,8 @@ export class LineScanner {
 
   push(chunk: Uint8Array): void {
     if (chunk.length === 0) return;
-    let start = this.#isAfterCr && chunk[0] === LF ? 1 : 0;
-    this.#isAfterCr = false;
+    let start = this.isAfterCr && chunk[0] === LF ? 1 : 0;
+    this.isAfterCr = false;
     let lf = chunk.indexOf(LF, start);
     let cr = chunk.indexOf(CR, start);
     while (lf !== -1 || cr !== -1) {
@@ -79,7 +93,7 @@ export class LineScanner {
       start = end + 1;
       // The LF of a CRLF does not end another line, even if it is in the next chunk.
       if (end === cr && start === lf) start++;
-      else this.#isAfterCr = end === cr && start === chunk.length;
+      else this.isAfterCr = end === cr && start === chunk.length;
       if (lf !== -1 && lf < start) lf = findNext(chunk, LF, start);
       if (cr !== -1 && cr < start) cr = findNext(chunk, CR, start);
     }

@@ -378,6 +378,17 @@ describe("an option that throws", () => {
     expect(ends).toEqual([{ reason: "complete", readError: BROKEN }]);
   });
 
+  it("fails the read, and not the process, if it is renderFailure", async () => {
+    const source = createScriptedSource(EVENT);
+    const fail = (): string => {
+      throw BROKEN;
+    };
+    const { stream } = relay(source, { renderFailure: fail });
+    source.fail(new Error("cut"));
+    await expect(readAll(stream)).rejects.toBe(BROKEN);
+    expect(await stream.next()).toEqual({ done: true, value: undefined });
+  });
+
   it.each([
     [
       "at once",

@@ -2,7 +2,7 @@ import { createParser, type EventSourceParser } from "eventsource-parser";
 import { type BodyKind, detectBody } from "../upstream/body-kind.js";
 import { type Awaitable, startNextTurn } from "../util/async.js";
 import { type AbandonedStream, Relay, type RelayEnding } from "./relay.js";
-import { LineSplitter } from "./sse-lines.js";
+import { decodeLines, LineSplitter } from "./sse-lines.js";
 
 /** One server-sent event. In `data` lines longer than 16 KiB, strings longer than 8 KiB are shortened. */
 export interface SseEvent {
@@ -185,8 +185,8 @@ class EventReader implements LineReader {
   readonly #onEvent: (event: SseEvent) => void;
   readonly #splitter: LineSplitter;
   readonly #parser: EventSourceParser;
-  /** The event that the parser has found. */
-  #found: SseEvent | undefined;
+  /** The events that the parser has found. */
+  #found: SseEvent[] = [];
   #lastId: string | undefined;
   #hasFields = false;
   #eventCharacters = 0;
@@ -196,7 +196,7 @@ class EventReader implements LineReader {
     this.#splitter = new LineSplitter((line) => this.#readLine(line));
     this.#parser = createParser({
       onEvent: (event) => {
-        this.#found = event;
+        this.#found.push({ ...event, id: this.#lastId });
       },
       // Called before `onEvent`, and for an event without data, too.
       onId: (id) => {
@@ -206,7 +206,11 @@ class EventReader implements LineReader {
   }
 
   push(chunk: Uint8Array): void {
-    this.#splitter.push(chunk);
+    if (this.isInsideEvent || !this.#splitter.isWhole(chunk)) return this.#splitter.push(chunk);
+    const text = decodeLines(chunk);
+    for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) this.lines++;
+    this.#parser.feed(text);
+    this.#report();
   }
 
   get isInsideEvent(): boolean {
@@ -226,11 +230,16 @@ class EventReader implements LineReader {
   }
 
   #endEvent(): void {
-    const event = this.#found;
-    this.#found = undefined;
     this.#hasFields = false;
     this.#eventCharacters = 0;
-    if (event !== undefined) this.#onEvent({ ...event, id: this.#lastId });
+    this.#report();
+  }
+
+  #report(): void {
+    if (this.#found.length === 0) return;
+    const found = this.#found;
+    this.#found = [];
+    for (const event of found) this.#onEvent(event);
   }
 }
 

@@ -2,7 +2,8 @@ import { GatewayError } from "../errors.js";
 import type { GatewayResponse } from "../http.js";
 import type { PrivateObjects } from "../results/private-objects.js";
 import { StoredBody } from "../results/stored-body.js";
-import { createHeldBytes } from "../util/held-bytes.js";
+import { decodeText, readHead } from "../upstream/read.js";
+import { ChunkReader, openFlow } from "../util/chunk-flow.js";
 import { MAX_INLINE_BYTES } from "./task-body.js";
 
 /** Before the id of a result in the store of results. JSON never begins with it. */
@@ -26,15 +27,15 @@ export async function keepResult(
   response: GatewayResponse,
   { objects, until }: KeepResultOptions,
 ): Promise<string> {
-  const body = new WholeBody(response.body);
+  const body = new ChunkReader(openFlow(response.body));
   try {
-    const start = await body.readUpTo(MAX_INLINE_BYTES);
+    const { chunks, hasEnded } = await readHead({ body }, { maxBytes: MAX_INLINE_BYTES });
     checkType(response);
-    if (body.isOver) return new TextDecoder().decode(start);
+    if (hasEnded) return decodeText(chunks);
     if (objects === undefined) throw resultLost(`it has more than ${MAX_INLINE_BYTES} bytes`);
-    return STORED + (await storeResult(body.readAfter(start), objects, until));
+    return STORED + (await storeResult(readAfter(chunks, body), objects, until));
   } finally {
-    await body.discardRest();
+    while ((await body.next()).done !== true) continue;
   }
 }
 
@@ -65,58 +66,13 @@ function checkType({ headers }: GatewayResponse): void {
   );
 }
 
-/** A body that is read to its end whatever happens to what was read. */
-class WholeBody {
-  isOver = false;
-  readonly #chunks: AsyncIterator<Uint8Array>;
-
-  constructor(body: GatewayResponse["body"]) {
-    this.#chunks = toChunks(body);
-  }
-
-  /** Returns all bytes, or a little more than `maxBytes` of them. */
-  async readUpTo(maxBytes: number): Promise<Uint8Array> {
-    const held = createHeldBytes();
-    while (held.length <= maxBytes) {
-      const chunk = await this.#next();
-      if (chunk === undefined) break;
-      held.add(chunk);
-    }
-    return held.take();
-  }
-
-  /** Reads the rest. Ending it early does not end the body. */
-  async *readAfter(start: Uint8Array): AsyncGenerator<Uint8Array, void> {
-    yield start;
-    for (;;) {
-      const chunk = await this.#next();
-      if (chunk === undefined) return;
-      yield chunk;
-    }
-  }
-
-  async discardRest(): Promise<void> {
-    while ((await this.#next()) !== undefined) continue;
-  }
-
-  async #next(): Promise<Uint8Array | undefined> {
-    if (this.isOver) return undefined;
-    try {
-      const { done, value } = await this.#chunks.next();
-      if (done !== true) return value;
-      this.isOver = true;
-      return undefined;
-    } catch (error) {
-      this.isOver = true;
-      throw error;
-    }
-  }
-}
-
-async function* toChunks(body: GatewayResponse["body"]): AsyncGenerator<Uint8Array, void> {
-  if (typeof body === "string") yield new TextEncoder().encode(body);
-  else if (body instanceof Uint8Array) yield body;
-  else yield* body;
+/** The whole body. A reader that stops early does not end it. */
+async function* readAfter(
+  start: readonly Uint8Array[],
+  rest: AsyncIterator<Uint8Array>,
+): AsyncGenerator<Uint8Array, void> {
+  yield* start;
+  for (let read = await rest.next(); read.done !== true; read = await rest.next()) yield read.value;
 }
 
 /**

@@ -8,6 +8,7 @@ import type { Logger } from "../logger.js";
 import type { SecretMask } from "../redact.js";
 import type { ImageRequest, ImageResult, Usage } from "../types.js";
 import type { Awaitable } from "../util/async.js";
+import { openFlow, StagedFlow } from "../util/chunk-flow.js";
 import { detectBody } from "./body-kind.js";
 import { findErrorMessage } from "./failure.js";
 import type { AttemptContext, KeptTask } from "./kept-task.js";
@@ -17,6 +18,7 @@ import {
   parseResponse,
   readErrorBody,
   readRequestId,
+  readStart,
 } from "./read.js";
 import type { LoadReferences } from "./references.js";
 import {
@@ -225,26 +227,13 @@ async function inspectSuccess(
   dialect: Dialect,
   request: ImageRequest,
 ): Promise<AttemptOutcome> {
-  const rest = response.body[Symbol.asyncIterator]();
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  let hasEnded = false;
-  try {
-    while (length <= MAX_ERROR_BODY_BYTES && !hasEnded) {
-      const { done, value } = await rest.next();
-      hasEnded = done === true;
-      if (done === true) break;
-      length += value.length;
-      chunks.push(value);
-      if (!mayBeJson(chunks)) break;
-    }
-  } catch (error) {
-    // The reader of the body gets the error after the chunks before it.
-    const broken = replayResponse(response, chunks, { next: () => Promise.reject(error) });
-    return { response: broken, failure: undefined };
-  }
-  const replayed = replayResponse(response, chunks, rest);
-  if (!hasEnded) return { response: replayed, failure: undefined };
+  const { chunks, hasEnded, failure } = await readStart(
+    response.body,
+    (read, byteLength) => byteLength > MAX_ERROR_BODY_BYTES || (byteLength > 0 && !mayBeJson(read)),
+  );
+  // The reader of the body gets the failure after the chunks before it.
+  const replayed = replayResponse(response, chunks, failure);
+  if (!hasEnded || failure !== undefined) return { response: replayed, failure: undefined };
   return { response: replayed, ...readWhole(response, chunks, { dialect, request }) };
 }
 
@@ -295,41 +284,20 @@ export function isAnythingReported(usage: Usage = {}): boolean {
   return Number(cost_usd) > 0 || Object.values(made).some((count) => count > 0);
 }
 
-/** Returns the same response with a body that begins with the chunks that were already read. */
+/**
+ * Returns the same response with a body that begins with the chunks that were already read.
+ *
+ * @param failure why the body broke off after them
+ */
 export function replayResponse(
   response: TransportResponse,
   chunks: readonly Uint8Array[],
-  rest: AsyncIterator<Uint8Array>,
+  failure?: { readonly error: unknown },
 ): TransportResponse {
-  const { status, headers } = response;
-  const body = new ReplayedBody(chunks, rest);
-  return { status, headers, body, cancel: () => response.cancel() };
-}
-
-/** The chunks that were already read, followed by the rest of their body. Not a generator, whose reads run one by one. */
-class ReplayedBody implements AsyncIterableIterator<Uint8Array> {
-  readonly #chunks: Uint8Array[];
-  readonly #rest: AsyncIterator<Uint8Array>;
-
-  constructor(chunks: readonly Uint8Array[], rest: AsyncIterator<Uint8Array>) {
-    this.#chunks = [...chunks];
-    this.#rest = rest;
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  next(): Promise<IteratorResult<Uint8Array>> {
-    const value = this.#chunks.shift();
-    return value === undefined ? this.#rest.next() : Promise.resolve({ done: false, value });
-  }
-
-  async return(): Promise<IteratorResult<Uint8Array>> {
-    this.#chunks.length = 0;
-    await this.#rest.return?.();
-    return { done: true, value: undefined };
-  }
+  const flow = openFlow(response.body);
+  const body = flow instanceof StagedFlow ? flow : new StagedFlow(flow);
+  body.unread(chunks, failure);
+  return body === response.body ? response : { ...response, body };
 }
 
 /**

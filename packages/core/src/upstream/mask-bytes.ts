@@ -1,15 +1,9 @@
+import type { ChunkStage } from "../util/chunk-flow.js";
+
 /** Masks secrets in the bodies that providers send. */
 export interface ByteMask {
-  /** Starts a mask for one body. */
-  open(): BodyMask;
-}
-
-/** Masks one body, chunk by chunk. */
-export interface BodyMask {
-  /** Returns the bytes to pass on. If the chunk has no secret, this is the same chunk object. */
-  push(chunk: Uint8Array): readonly Uint8Array[];
-  /** Returns the bytes that are held back. Call at the end of the body. */
-  end(): readonly Uint8Array[];
+  /** Starts a mask for one body. A chunk without a secret is passed on as the same object. */
+  open(): ChunkStage;
 }
 
 const encoder = new TextEncoder();
@@ -41,7 +35,7 @@ export function createByteMask(secrets: readonly string[]): ByteMask {
   return { open: () => new SearchingBodyMask(search) };
 }
 
-const PASS_ALL: BodyMask = { push: (chunk) => [chunk], end: () => [] };
+const PASS_ALL: ChunkStage = { push: (chunk) => [chunk], end: () => [] };
 
 /**
  * The forms in which a secret can occur in a body: unchanged, as JSON writes it, with the `\/` of PHP, and with the
@@ -200,7 +194,7 @@ const NO_PART_OF_A_SECRET = new Uint8Array(1);
 /** Replacing only a part of an escape would make the JSON invalid. */
 const BACKSLASH = 0x5c;
 
-class SearchingBodyMask implements BodyMask {
+class SearchingBodyMask implements ChunkStage {
   readonly #search: SecretSearch;
   /** The end of the bytes so far if it may be the beginning of a secret; a copy. */
   #tail: Uint8Array = NONE;

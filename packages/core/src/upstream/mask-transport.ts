@@ -1,5 +1,6 @@
 import { type SecretMask, toPlainError } from "../redact.js";
-import type { BodyMask, ByteMask } from "./mask-bytes.js";
+import { openFlow, StagedFlow } from "../util/chunk-flow.js";
+import type { ByteMask } from "./mask-bytes.js";
 import { type Transport, TransportError, type TransportResponse } from "./transport.js";
 
 /** The masks for strings and for bytes. */
@@ -39,7 +40,7 @@ function maskResponse(response: TransportResponse, masks: TransportMasks): Trans
         return value === null ? null : masks.maskKeys(value);
       },
     },
-    body: new MaskedBody(body, masks),
+    body: new StagedFlow(openFlow(body), masks.bytes.open(), (error) => toMaskedError(error, masks)),
     cancel: () => response.cancel(),
   };
 }
@@ -55,69 +56,4 @@ function toMaskedError(thrown: unknown, { maskKeys }: TransportMasks): Transport
     isOurs ? thrown.reason : "broken",
     cause === undefined ? undefined : toPlainError(cause, maskKeys),
   );
-}
-
-type Chunk = IteratorResult<Uint8Array, undefined>;
-
-const DONE: Chunk = { done: true, value: undefined };
-
-/** A class and not a closure, because each request has one. It can be read once. */
-class MaskedBody implements AsyncIterableIterator<Uint8Array, undefined> {
-  readonly #body: AsyncIterable<Uint8Array>;
-  readonly #masks: TransportMasks;
-  readonly #mask: BodyMask;
-  #chunks: AsyncIterator<Uint8Array> | undefined;
-  /** Chunks that are masked and not read yet. */
-  #ready: Uint8Array[] = [];
-  #isOver = false;
-
-  constructor(body: AsyncIterable<Uint8Array>, masks: TransportMasks) {
-    this.#body = body;
-    this.#masks = masks;
-    this.#mask = masks.bytes.open();
-  }
-
-  [Symbol.asyncIterator](): this {
-    this.#chunks ??= this.#body[Symbol.asyncIterator]();
-    return this;
-  }
-
-  next(): Promise<Chunk> {
-    if (this.#ready.length > 0 || this.#isOver) return Promise.resolve(this.#take());
-    this.#chunks ??= this.#body[Symbol.asyncIterator]();
-    return this.#chunks.next().then(this.#receive, this.#fail);
-  }
-
-  async return(): Promise<Chunk> {
-    this.#isOver = true;
-    this.#ready = [];
-    this.#chunks ??= this.#body[Symbol.asyncIterator]();
-    try {
-      await this.#chunks.return?.();
-    } catch (error) {
-      throw toMaskedError(error, this.#masks);
-    }
-    return DONE;
-  }
-
-  readonly #receive = ({ done, value }: IteratorResult<Uint8Array, unknown>): Chunk | Promise<Chunk> => {
-    if (done !== true) {
-      this.#ready.push(...this.#mask.push(value));
-    } else if (!this.#isOver) {
-      this.#isOver = true;
-      this.#ready.push(...this.#mask.end());
-    }
-    // A whole chunk may be held back, so more chunks may be needed.
-    return this.#ready.length > 0 || this.#isOver ? this.#take() : this.next();
-  };
-
-  #take(): Chunk {
-    const value = this.#ready.shift();
-    return value === undefined ? DONE : { done: false, value };
-  }
-
-  readonly #fail = (error: unknown): never => {
-    this.#isOver = true;
-    throw toMaskedError(error, this.#masks);
-  };
 }

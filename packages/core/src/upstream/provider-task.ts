@@ -74,8 +74,8 @@ async function readSubmission(
   const { status } = response;
   let task: ProviderTask;
   try {
-    const { chunks, rest } = await readHead(response, { maxBytes: MAX_STATE_BYTES });
-    if (rest !== undefined) response.cancel();
+    const { chunks, hasEnded } = await readHead(response, { maxBytes: MAX_STATE_BYTES });
+    if (!hasEnded) response.cancel();
     const { text, value } = parseResponse(chunks, response);
     const submission = protocol.readSubmission(value, attempt.request);
     if ("failure" in submission) return { failure: { ...submission.failure, status, body: text } };
@@ -364,9 +364,9 @@ async function ask(
     return { refusal: await readFailure(response, attempt.route.channel.dialect) };
   }
   try {
-    const { chunks, rest } = await readHead(response, { maxBytes: MAX_STATE_BYTES });
-    const replayed = replayResponse(response, chunks, rest ?? ENDED);
-    if (rest === undefined) return { response: replayed, chunks, body: parseResponse(chunks, response) };
+    const { chunks, hasEnded } = await readHead(response, { maxBytes: MAX_STATE_BYTES });
+    const replayed = replayResponse(response, chunks);
+    if (hasEnded) return { response: replayed, chunks, body: parseResponse(chunks, response) };
     if (isResult) return { response: replayed, chunks, body: undefined };
     logFailed({ err: tooLargeError(MAX_STATE_BYTES, response) });
     response.cancel();
@@ -377,8 +377,6 @@ async function ask(
     return FAILED;
   }
 }
-
-const ENDED: AsyncIterator<Uint8Array> = { next: async () => ({ done: true, value: undefined }) };
 
 /** How long the provider may take to respond to a call about a task: it makes nothing meanwhile. */
 const CALL_TIMEOUT_MS = 30_000;

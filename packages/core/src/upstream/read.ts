@@ -18,32 +18,51 @@ export interface ReadOptions {
   readonly maxBytes: number;
 }
 
-/** The first chunks of an upstream response, or all of them if they are not larger than what may be held. */
-export interface ResponseHead {
+/** The first chunks of a body. */
+export interface BodyStart {
   readonly chunks: readonly Uint8Array[];
-  /** `undefined` if the response has ended. */
-  readonly rest: AsyncIterator<Uint8Array> | undefined;
+  readonly hasEnded: boolean;
+  /** Why there is no more. */
+  readonly failure?: { readonly error: unknown } | undefined;
 }
 
 /**
- * Reads an upstream response until it ends, or until it is larger than what may be held.
+ * Reads chunks until there are enough of them, or until the body ends or fails. Does not reject.
  *
- * @throws TransportError if the connection breaks or stalls
+ * @param isEnough called before each read
  */
-export async function readHead(
-  { body }: TransportResponse,
-  { maxBytes }: ReadOptions,
-): Promise<ResponseHead> {
+export async function readStart(
+  body: AsyncIterable<Uint8Array>,
+  isEnough: (chunks: readonly Uint8Array[], byteLength: number) => boolean,
+): Promise<BodyStart> {
   const iterator = body[Symbol.asyncIterator]();
   const chunks: Uint8Array[] = [];
-  let length = 0;
-  while (length <= maxBytes) {
-    const { done, value } = await iterator.next();
-    if (done === true) return { chunks, rest: undefined };
-    length += value.length;
-    chunks.push(value);
+  let byteLength = 0;
+  try {
+    while (!isEnough(chunks, byteLength)) {
+      const { done, value } = await iterator.next();
+      if (done === true) return { chunks, hasEnded: true };
+      byteLength += value.length;
+      chunks.push(value);
+    }
+    return { chunks, hasEnded: false };
+  } catch (error) {
+    return { chunks, hasEnded: true, failure: { error } };
   }
-  return { chunks, rest: iterator };
+}
+
+/**
+ * Reads a response until it ends, or until it is larger than what may be held.
+ *
+ * @throws what the body throws: a TransportError if the connection breaks or stalls
+ */
+export async function readHead(
+  { body }: Pick<TransportResponse, "body">,
+  { maxBytes }: ReadOptions,
+): Promise<Pick<BodyStart, "chunks" | "hasEnded">> {
+  const start = await readStart(body, (_chunks, byteLength) => byteLength > maxBytes);
+  if (start.failure !== undefined) throw start.failure.error;
+  return start;
 }
 
 /**
@@ -57,8 +76,8 @@ export async function readJsonResponse(
   options: ReadOptions,
 ): Promise<JsonResponse> {
   try {
-    const { chunks, rest } = await readHead(response, options);
-    if (rest === undefined) return parseResponse(chunks, response);
+    const { chunks, hasEnded } = await readHead(response, options);
+    if (hasEnded) return parseResponse(chunks, response);
     response.cancel();
     throw tooLargeError(options.maxBytes, response);
   } catch (cause) {
@@ -132,10 +151,10 @@ export interface ErrorBody {
 /** Reads the body of an error response. A body that cannot be read is not an error: the status decides. */
 export async function readErrorBody(response: TransportResponse): Promise<ErrorBody> {
   try {
-    const { chunks, rest } = await readHead(response, ERROR_OPTIONS);
-    if (rest !== undefined) await rest.return?.();
+    const { chunks, hasEnded } = await readHead(response, ERROR_OPTIONS);
+    if (!hasEnded) response.cancel();
     const text = decodeText(chunks);
-    const isReadable = rest === undefined && isWithinBounds(chunks);
+    const isReadable = hasEnded && isWithinBounds(chunks);
     return { text, value: isReadable ? parseObject(text) : undefined };
   } catch (error) {
     if (error instanceof TransportError) return { text: "", value: undefined };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { ChunkQueue, type ChunkSink } from "./chunk-queue.js";
+import type { ChunkSink } from "./chunk-flow.js";
+import { ChunkQueue } from "./chunk-queue.js";
 
 interface Opened {
   readonly queue: ChunkQueue;

@@ -1,3 +1,5 @@
+import { type ChunkFlow, ChunkReader, type ChunkSink } from "./chunk-flow.js";
+
 /** Where the chunks of a {@link ChunkQueue} come from. */
 export interface ChunkSource {
   /** Called once, when the queue is iterated. No chunk needs to arrive before the first `resume`. */
@@ -10,26 +12,11 @@ export interface ChunkSource {
   leave(): void;
 }
 
-/** Takes chunks as they arrive, without a promise for each of them. Its functions must not throw. */
-export interface ChunkSink {
-  /** @returns false to get no more chunks before the next call of `flow` */
-  chunk(chunk: Uint8Array): boolean;
-  end(): void;
-  fail(error: unknown): void;
-}
-
 /** When more bytes than this wait for the reader, the source is paused. */
 const MAX_QUEUED_BYTES = 256 * 1024;
 
-type Result = IteratorResult<Uint8Array, undefined>;
-
-const DONE: Result = { done: true, value: undefined };
-
-/**
- * Passes chunks from a source that pushes them to a reader that requests them, or to a sink. It can be read once, in one
- * of the two ways.
- */
-export class ChunkQueue implements AsyncIterableIterator<Uint8Array, undefined> {
+/** Passes chunks from a source that pushes them to a sink or to a reader that requests them. It can be read once. */
+export class ChunkQueue implements ChunkFlow {
   readonly #source: ChunkSource;
   readonly #queue: Uint8Array[] = [];
   #queuedBytes = 0;
@@ -38,44 +25,23 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array, undefined> 
   #isPaused = true;
   #isOver = false;
   #failure: { readonly error: unknown } | undefined;
-  #waiter: PromiseWithResolvers<Result> | undefined;
   #sink: ChunkSink | undefined;
 
   constructor(source: ChunkSource) {
     this.#source = source;
   }
 
-  [Symbol.asyncIterator](): this {
+  [Symbol.asyncIterator](): ChunkReader {
     this.#start();
-    return this;
-  }
-
-  next(): Promise<Result> {
-    this.#start();
-    const chunk = this.#take();
-    this.#resume();
-    if (chunk !== undefined) return Promise.resolve({ done: false, value: chunk });
-    if (this.#failure !== undefined) return Promise.reject(this.#failure.error);
-    if (this.#isOver) return Promise.resolve(DONE);
-    if (this.#waiter !== undefined) {
-      // A read of a client that has left may still be pending when the rest is read. Each read gets its own chunk.
-      const takeTurn = (): Promise<Result> => this.next();
-      return this.#waiter.promise.then(takeTurn, takeTurn);
-    }
-    this.#waiter = Promise.withResolvers();
-    return this.#waiter.promise;
-  }
-
-  return(): Promise<Result> {
-    this.leave();
-    return Promise.resolve(DONE);
+    return new ChunkReader(this);
   }
 
   /** Gives the waiting chunks and all that follow to a sink, until it returns false. */
   flow(sink: ChunkSink): void {
     this.#start();
     for (let chunk = this.#take(); chunk !== undefined; chunk = this.#take()) {
-      if (!sink.chunk(chunk)) return;
+      // Also if the sink wants no more now: the source goes on while the reader does something else.
+      if (!sink.chunk(chunk)) return this.#resume();
     }
     if (this.#failure !== undefined) return sink.fail(this.#failure.error);
     if (this.#isOver) return sink.end();
@@ -83,7 +49,7 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array, undefined> 
     this.#resume();
   }
 
-  /** Ends the reading, like `return`. A sink is not called any more. */
+  /** Ends the reading. A sink is not called any more. */
   leave(): void {
     if (!this.#isOver) {
       this.#isOver = true;
@@ -92,7 +58,6 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array, undefined> 
     this.#queue.length = 0;
     this.#failure = undefined;
     this.#sink = undefined;
-    this.#takeWaiter()?.resolve(DONE);
   }
 
   /** Adds a chunk. Pauses the source if too many bytes are waiting. */
@@ -102,8 +67,6 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array, undefined> 
       if (!this.#sink.chunk(chunk)) this.#sink = undefined;
       return;
     }
-    const waiter = this.#takeWaiter();
-    if (waiter !== undefined) return waiter.resolve({ done: false, value: chunk });
     this.#queue.push(chunk);
     this.#queuedBytes += chunk.length;
     if (this.#queuedBytes < MAX_QUEUED_BYTES) return;
@@ -114,7 +77,6 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array, undefined> 
   /** The source has ended. */
   end(): void {
     this.#isOver = true;
-    this.#takeWaiter()?.resolve(DONE);
     this.#sink?.end();
   }
 
@@ -122,10 +84,8 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array, undefined> 
   fail(error: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    if (this.#sink !== undefined) return this.#sink.fail(error);
-    const waiter = this.#takeWaiter();
-    if (waiter === undefined) this.#failure = { error };
-    else waiter.reject(error);
+    if (this.#sink === undefined) this.#failure = { error };
+    else this.#sink.fail(error);
   }
 
   #start(): void {
@@ -144,11 +104,5 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array, undefined> 
     if (!this.#isPaused || this.#isOver || this.#queue.length > 0) return;
     this.#isPaused = false;
     this.#source.resume();
-  }
-
-  #takeWaiter(): PromiseWithResolvers<Result> | undefined {
-    const waiter = this.#waiter;
-    this.#waiter = undefined;
-    return waiter;
   }
 }

@@ -1,3 +1,5 @@
+import { ChunkReader, openFlow, StagedFlow } from "./chunk-flow.js";
+
 /** What {@link wrapBytes} adds to bytes. */
 export interface ByteWrapping {
   readonly before: string;
@@ -6,9 +8,6 @@ export interface ByteWrapping {
   readonly convert?: ((chunk: Uint8Array) => Uint8Array) | undefined;
 }
 
-type Chunk = IteratorResult<Uint8Array, undefined>;
-
-const DONE: Chunk = { done: true, value: undefined };
 const encoder = new TextEncoder();
 
 /**
@@ -19,33 +18,10 @@ export function wrapBytes(
   source: AsyncIterable<Uint8Array>,
   { before, after, convert = (chunk) => chunk }: ByteWrapping,
 ): AsyncIterableIterator<Uint8Array, undefined> {
-  const chunks = source[Symbol.asyncIterator]();
-  let hasBegun = false;
-  let hasEnded = false;
-  const body: AsyncIterableIterator<Uint8Array, undefined> = {
-    [Symbol.asyncIterator]: () => body,
-    async next() {
-      if (hasEnded) return DONE;
-      if (!hasBegun) {
-        hasBegun = true;
-        return { done: false, value: encoder.encode(before) };
-      }
-      const { done, value } = await chunks.next().catch((error: unknown) => {
-        // A source that failed has ended, and must not look complete to a further read.
-        hasEnded = true;
-        throw error;
-      });
-      // The client may have left during the read, or an earlier read may have found the end.
-      if (hasEnded) return DONE;
-      if (done !== true) return { done: false, value: convert(value) };
-      hasEnded = true;
-      return { done: false, value: encoder.encode(after) };
-    },
-    async return() {
-      hasEnded = true;
-      await chunks.return?.();
-      return DONE;
-    },
-  };
-  return body;
+  const flow = new StagedFlow(openFlow(source), {
+    push: (chunk) => [convert(chunk)],
+    end: () => [encoder.encode(after)],
+  });
+  flow.unread([encoder.encode(before)]);
+  return new ChunkReader(flow);
 }
