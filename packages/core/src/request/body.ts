@@ -1,12 +1,7 @@
 import { GatewayError, invalidRequest, isGatewayError, overloaded } from "../errors.js";
 import type { GatewayRequest } from "../http.js";
-<<<<<<< HEAD
 import type { EverySecond } from "../util/async.js";
-import { ChunkQueue, type ChunkSink } from "../util/chunk-queue.js";
-=======
-import type { Repeat } from "../util/async.js";
 import { type ChunkFlow, type ChunkSink, NO_CHUNKS, openFlow, pull } from "../util/chunk-flow.js";
->>>>>>> work-streams
 import { freeChunk } from "../util/free-chunk.js";
 
 /** What is done with the body of a request. */
