@@ -3,15 +3,15 @@ import type { GatewayAssembly } from "./assemble.js";
 import type { Channel } from "./channels/channel.js";
 import { type ChannelStatus, describeChannel, describeChannels } from "./channels/status.js";
 import { GatewayError, invalidRequest } from "./errors.js";
-import { CHECK_LIMIT_MS, type HealthCheckStatus, type HealthChecks } from "./healthz-endpoint.js";
-import { closedError } from "./lifecycle.js";
 import {
   type ChannelProbe,
   type ChannelProbeOptions,
   estimateProbe,
   type ProbeEstimate,
   probeChannel,
-} from "./upstream/probe-channel.js";
+} from "./features/channel-probe/probe-channel.js";
+import { CHECK_LIMIT_MS, type HealthCheckStatus, type HealthChecks } from "./healthz-endpoint.js";
+import { closedError } from "./lifecycle.js";
 import { settlesWithin } from "./util/async.js";
 import { isJsonObject } from "./util/json.js";
 

@@ -25,16 +25,16 @@ export type { AttemptCounts, ChannelError } from "./channels/attempt-history.js"
 export type { ChannelPause } from "./channels/paused.js";
 export type { ChannelState, ChannelStatus, KeyStatus, ModelStatus } from "./channels/status.js";
 export type { EstimateQuery, RequestEstimate } from "./estimate.js";
-export type { Refusal } from "./features/refusals/refusal.js";
-export type { Refusals } from "./features/refusals/refusals.js";
-export type { RunTasksOptions, TaskBatch } from "./gateway.js";
-export type { HealthCheckStatus, HealthState } from "./healthz-endpoint.js";
-export type { OptionSource } from "./options/options.js";
 export type {
   ChannelProbe,
   ChannelProbeOptions,
   KeyProbe,
   ProbeEstimate,
   ProbeModel,
-} from "./upstream/probe-channel.js";
+} from "./features/channel-probe/probe-channel.js";
+export type { Refusal } from "./features/refusals/refusal.js";
+export type { Refusals } from "./features/refusals/refusals.js";
+export type { RunTasksOptions, TaskBatch } from "./gateway.js";
+export type { HealthCheckStatus, HealthState } from "./healthz-endpoint.js";
+export type { OptionSource } from "./options/options.js";
 export type { Webhooks } from "./webhooks/webhooks.js";

@@ -53,7 +53,7 @@ export interface Holds {
   open(request: BilledRequest, options: OpenOptions): Promise<Hold>;
   /**
    * Takes over the hold of a task, which a task store keeps. Its end is not written to the ledger: it is returned, so that
-   * it can be written together with the end of the task.
+   * it can be written together with the end of the task. The hold of a probe is not written anywhere.
    */
   adopt(request: BilledRequest): Hold;
   /** Takes over the hold of a request that another process sent. It is in the ledger. */
@@ -128,7 +128,7 @@ export function createHolds(parts: HoldParts): Holds {
         },
       );
     },
-    adopt: (request) => new OpenHold({ ...holdParts, ledger: WITH_TASK }, request),
+    adopt: (request) => new OpenHold({ ...holdParts, ledger: NOT_WRITTEN }, request),
     resume: (request) => new OpenHold(holdParts, request),
     keepUpstream:
       ledger.keepUpstream && ledger.takeKept && (async (id, upstream) => ledger.keepUpstream?.(id, upstream)),
@@ -173,8 +173,8 @@ interface OpenHoldParts extends Omit<HoldParts, "ledger"> {
   readonly repeat: (write: LedgerWrite, error: unknown, fields: object) => Promise<void>;
 }
 
-/** The hold of a task ends with the task, whose end has the record. */
-const WITH_TASK: OpenHoldParts["ledger"] = { settle: async () => undefined, release: async () => {} };
+/** The hold of a task ends with the task, whose end has the record. A probe leaves none. */
+const NOT_WRITTEN: OpenHoldParts["ledger"] = { settle: async () => undefined, release: async () => {} };
 
 class OpenHold implements Hold {
   readonly ended: Promise<HoldEnd>;

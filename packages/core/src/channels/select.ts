@@ -47,6 +47,12 @@ export function planRoutes(model: RoutedModel, context: RouteContext): RoutePlan
   return new OpenPlan(model, context);
 }
 
+/** Plans one attempt. */
+export function planOnly(route: Route): RoutePlan {
+  const routes = [route];
+  return { next: () => routes.pop(), failed() {}, skip() {} };
+}
+
 interface Tried {
   readonly keys: Set<ChannelKey>;
   readonly channels: Set<Channel>;

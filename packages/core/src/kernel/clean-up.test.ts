@@ -127,3 +127,12 @@ it("an estimate reserves nothing", async () => {
   await gateway.estimate({ headers }, { operation: "generate", fields: BODY });
   expect(steps).toEqual([]);
 });
+
+it("a probe reserves nothing, and leaves no charge and no record", async () => {
+  const { steps, options } = recordCalls();
+  const { gateway, calls } = openTaskGateway(undefined, options);
+  expect(await gateway.probeChannel("ark")).toMatchObject({ ok: true });
+  expect(calls).toHaveLength(1);
+  await gateway.close();
+  expect(steps).toEqual([]);
+});

@@ -7,6 +7,7 @@ import type { ResolvedModel } from "../models/resolve-model.js";
 import type { SafeCallObserver } from "../observation.js";
 import type { Call, CallReport } from "../responses/call.js";
 import type { Caller, CallerLimits, ImageRequest, ResultImage } from "../types.js";
+import type { Probe } from "../upstream/dispatch.js";
 import type { TaskKeeper } from "../upstream/kept-task.js";
 import type { LoadReferences } from "../upstream/references.js";
 import type { ByteCount } from "../util/held-bytes.js";
@@ -16,7 +17,7 @@ export type NewCall = Pick<
   NormalizedCall,
   "billed" | "caller" | "callerLimits" | "model" | "request" | "logger" | "keepAlive" | "linkBase"
 > &
-  Partial<Pick<NormalizedCall, "slot" | "client" | "loadReferences" | "taskKeeper" | "onImage">> & {
+  Partial<Pick<NormalizedCall, "slot" | "client" | "loadReferences" | "taskKeeper" | "onImage" | "probe">> & {
     /** Absent: the call is reported when it is sent. */
     readonly report?: RequestReport | undefined;
   };
@@ -49,6 +50,8 @@ export class NormalizedCall implements Call {
   readonly loadReferences: LoadReferences;
   /** Keeps the provider's jobs with the hold. `undefined`: only this process can wait for them. */
   readonly taskKeeper: TaskKeeper | undefined;
+  /** Set for the probe of one key of a channel. */
+  readonly probe: Probe | undefined;
   /** Learns of images with a link before the response is complete, in the order in which they are delivered. */
   readonly onImage: ((image: ResultImage) => void) | undefined;
   /** Tells whether the client has disconnected. */
@@ -75,6 +78,7 @@ export class NormalizedCall implements Call {
     this.bytes = slot?.bytes ?? UNCOUNTED;
     this.loadReferences = call.loadReferences ?? loadNone;
     this.taskKeeper = call.taskKeeper;
+    this.probe = call.probe;
     this.onImage = call.onImage;
     this.client = call.client ?? NEVER_LEAVES;
     if (report !== undefined) this.reportTo(report);

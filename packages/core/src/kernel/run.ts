@@ -33,15 +33,17 @@ export interface RunParts extends CallParts, AdmissionParts {
 
 /** Who made a hold that is taken over. */
 type KeptHoldKind = "of a task" | "of another process";
+/** The hold of a probe sets no money aside, and leaves no charge and no record. */
+type HoldKind = "open" | KeptHoldKind | "of a probe";
 
-/** For whom a call runs: a client that waits, the task store, or a client that is gone. */
+/** For whom a call runs: a client that waits, the task store, a client that is gone, or an operator who probes a channel. */
 export interface CallClient {
   /** Which limits are checked. Absent: none, because they were checked by the process that sent the call. */
   readonly moment?: LimitedMoment | undefined;
   /** What identifies a repeat of the request. Absent: there is no idempotency key. */
   readonly repeatable?: Repeatable | undefined;
   /** Whether a hold is opened, or taken over from a task or from another process. */
-  readonly hold: "open" | KeptHoldKind;
+  readonly hold: HoldKind;
   /** Returns the response to a repeat of an earlier request. */
   replay?(stored: StoredResponse): GatewayResponse;
   /** Called before the hold is opened or taken over. A rejection ends the call. */
@@ -62,8 +64,8 @@ export interface CallClient {
 export const NO_RESPONSE: GatewayResponse = { status: 204, headers: {}, body: "" };
 
 /**
- * Runs a call: checks its limits, opens its hold, sends it, charges it, and releases what it has. Requests, tasks and calls of
- * dead processes take this path, each with its own client.
+ * Runs a call: checks its limits, opens its hold, sends it, charges it, and releases what it has. Requests, tasks, calls of
+ * dead processes and probes take this path, each with its own client.
  *
  * @throws GatewayError if the call is refused before it has a hold. It has released its slot then.
  */
@@ -107,8 +109,12 @@ function takeHold(parts: RunParts, call: NormalizedCall, client: CallClient): Ho
   return parts.holds.open(billed, { ttlMs: findLeaseMsOf(call), keepAlive });
 }
 
-function takeOver({ holds }: Pick<RunParts, "holds">, billed: BilledRequest, kind: KeptHoldKind): Hold {
-  return kind === "of a task" ? holds.adopt(billed) : holds.resume(billed);
+function takeOver(
+  { holds }: Pick<RunParts, "holds">,
+  billed: BilledRequest,
+  kind: Exclude<HoldKind, "open">,
+): Hold {
+  return kind === "of another process" ? holds.resume(billed) : holds.adopt(billed);
 }
 
 /** A call that may be sent. */

@@ -5,7 +5,7 @@ import type { ChannelHealth, RouteAttempt, RouteChange } from "../channels/healt
 import { isRefusal } from "../channels/health-record.js";
 import { createPausedError, type PausedChannels } from "../channels/paused.js";
 import type { RetryBudgets } from "../channels/retry-budget.js";
-import { planRoutes, type RoutePlan } from "../channels/select.js";
+import { planOnly, planRoutes, type RoutePlan } from "../channels/select.js";
 import { GatewayError, isGatewayError } from "../errors.js";
 import type { AttemptFailure } from "../families/failure.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
@@ -61,6 +61,16 @@ export interface DispatchRequest extends PrepareContext {
   readonly observer?: SafeCallObserver | undefined;
   /** The index of the upstream call, if the request takes several. */
   readonly callIndex?: number | undefined;
+  /** Set for the probe of one key of a channel. */
+  readonly probe?: Probe | undefined;
+}
+
+/** How one key of a channel is tried out. */
+export interface Probe {
+  /** The only route that is tried, also if it is paused or cools down. */
+  readonly route: Route;
+  /** Learns why the attempt failed. Keys are masked. */
+  readonly onFailure: (failure: AttemptFailure) => void;
 }
 
 /** A channel responded with a 2xx status. */
@@ -106,8 +116,8 @@ export async function dispatch(
   commit: Commit,
   parts: DispatchParts,
 ): Promise<UpstreamSuccess | UpstreamRefusal> {
-  const { model, client, taskKeeper, callIndex = 0 } = sent;
-  const routes = planRoutes(model, parts);
+  const { model, client, taskKeeper, probe, callIndex = 0 } = sent;
+  const routes = probe === undefined ? planRoutes(model, parts) : planOnly(probe.route);
   const attempts: AttemptRecord[] = [];
   let hasReached = false;
   let isNothingMade = true;
@@ -295,7 +305,7 @@ function judge(
   outcome: AttemptOutcome,
   { tried, ...known }: Pick<Attempt, "route" | "beganAt" | "durationMs"> & { readonly tried: RouteAttempt },
   {
-    sent: { id, request, logger },
+    sent: { id, request, logger, probe },
     parts: { mask, history },
   }: { readonly sent: DispatchRequest; readonly parts: DispatchParts },
 ): Attempt {
@@ -320,10 +330,15 @@ function judge(
     logRecovery(route, change, logger);
     return { ...known, isProbe, change, response, failure: undefined, parsed };
   }
-  const failure = hideModelIn(maskFailure(outcome.failure, mask), route, request);
+  const masked = maskFailure(outcome.failure, mask);
+  probe?.onFailure(masked);
+  const failure = hideModelIn(masked, route, request);
   const change = tried.failed(outcome.failure);
   logFailure(route, hideContentIn(failure, request), { change, logger });
-  rememberFailure(history, route, { failure, request: { id, prompt: request.prompt } });
+  rememberFailure(history, route, {
+    failure,
+    ...(probe === undefined && { request: { id, prompt: request.prompt } }),
+  });
   const { response, accepted } = outcome;
   return { ...known, isProbe, change, response, failure, accepted };
 }
@@ -404,7 +419,7 @@ interface LastAttempt {
 /** Separate from `dispatch` so that its closures do not retain the request body while the response is read. */
 function toSuccess(
   { route, attempts, isRepeated, response, parsed, openProbe, observed }: LastAttempt,
-  { id, model, logger, request }: DispatchRequest,
+  { id, model, logger, request, probe: ofKey }: DispatchRequest,
   { health, history, mask, now }: DispatchParts,
 ): UpstreamSuccess {
   const countedAt = now();
@@ -426,6 +441,7 @@ function toSuccess(
     fail(failure) {
       const change = (takeProbe() ?? health.begin(route, isConfigured)).failed(failure);
       const masked = maskFailure(failure, mask);
+      ofKey?.onFailure(masked);
       const last = attempts.pop();
       if (last !== undefined) {
         const failed = { ...last, code: codeOf(masked) };
@@ -434,7 +450,11 @@ function toSuccess(
       }
       const shown = { status: last?.status, ...masked };
       logFailure(route, hideContentIn(shown, { prompt }), { change, logger });
-      rememberFailure(history, route, { failure: shown, request: { id, prompt }, countedAt });
+      rememberFailure(history, route, {
+        failure: shown,
+        countedAt,
+        ...(ofKey === undefined && { request: { id, prompt } }),
+      });
     },
     ...((openProbe !== undefined || observed !== undefined) && {
       end() {

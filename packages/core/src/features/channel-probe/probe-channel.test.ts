@@ -1,65 +1,73 @@
 import { describe, expect, it } from "vitest";
-import { createMemoryAdmissionStore } from "../admission/memory-store.js";
-import { createPauses } from "../admission/pauses.js";
-import { createPriceList } from "../billing/pricing.js";
-import { createAttemptHistory } from "../channels/attempt-history.js";
-import { type Channel, type ChannelOptions, createChannel } from "../channels/channel.js";
-import { createChannelHealth } from "../channels/health.js";
-import { DEFAULT_HEALTH_POLICY } from "../channels/health-record.js";
-import { type ChannelStatus, describeChannel } from "../channels/status.js";
-import { qwenImage } from "../families/qwen-image/qwen-image.js";
-import { seedream } from "../families/seedream/seedream.js";
-import { createCapabilityTable } from "../models/resolve-model.js";
-import { createSecretMask } from "../redact.js";
-import { ARK_RESPONSE, DASHSCOPE_RESPONSE, refusedConnection } from "../testing/test-gateway.js";
-import { isJsonObject, type JsonObject } from "../util/json.js";
-import { type ChannelProbeParts, estimateProbe, probeChannel } from "./probe-channel.js";
-import { createFetchTransport } from "./transport-fetch.js";
+import { createMemoryLedger } from "../../billing/memory-ledger.js";
+import type { PriceTables } from "../../billing/model-details.js";
+import { createPriceList } from "../../billing/pricing.js";
+import { type ChannelOptions, createChannel } from "../../channels/channel.js";
+import type { ChannelStatus } from "../../channels/status.js";
+import { qwenImage } from "../../families/qwen-image/qwen-image.js";
+import { seedream } from "../../families/seedream/seedream.js";
+import { createGateway, type Gateway } from "../../gateway.js";
+import { createCapabilityTable } from "../../models/resolve-model.js";
+import type { GatewayOptions } from "../../options/options.js";
+import {
+  ARK_RESPONSE,
+  CALLER_KEY,
+  DASHSCOPE_RESPONSE,
+  refusedConnection,
+} from "../../testing/test-gateway.js";
+import { isJsonObject, type JsonObject } from "../../util/json.js";
+import { estimateProbe, type ProbeEstimate } from "./probe-channel.js";
 
 interface Bench {
-  readonly channel: Channel;
-  readonly parts: ChannelProbeParts;
+  readonly gateway: Gateway;
   readonly sent: JsonObject[];
+  readonly records: unknown[];
+  readonly status: () => ChannelStatus | undefined;
 }
 
 const KEYS = ["canary-key-one", "canary-key-two"] as const;
 
-function createBench(respond: (key: string) => Response, options: Partial<ChannelOptions> = {}): Bench {
-  let now = 1_800_000_000_000;
-  const family = options.family === "qwen-image" ? qwenImage : seedream;
-  const channel = createChannel({ id: "c", family: family.name, apiKey: KEYS[0], ...options }, family);
-  const sent: JsonObject[] = [];
-  const transport = createFetchTransport(async (_url, init) => {
-    now += 1_500;
-    const body: unknown = JSON.parse(typeof init.body === "string" ? init.body : "");
-    if (isJsonObject(body)) sent.push(body);
-    return respond(new Headers(init.headers).get("authorization")?.slice("Bearer ".length) ?? "");
-  });
-  const parts: ChannelProbeParts = {
-    models: {
-      "series-*": { family: "seedream" },
-      "seedream-4-5-251128": { family: "seedream" },
-      "image-edit-max": { family: "qwen-image" },
-      "image-max": { family: "qwen-image" },
-      "image-2.0-pro*": { family: "qwen-image" },
-    },
-    capabilities: createCapabilityTable(),
-    transport,
-    logger: { warn: () => {}, error: () => {} },
-    now: () => now,
-    random: () => 0,
-    sleep: async () => {},
-    health: createChannelHealth(() => now, DEFAULT_HEALTH_POLICY),
-    history: createAttemptHistory(() => now),
-    mask: createSecretMask(KEYS),
-    maxResponseBytes: 10_000,
-  };
-  return { channel, parts, sent };
-}
+const MODELS = {
+  "series-*": { family: "seedream" },
+  "seedream-4-5-251128": { family: "seedream" },
+  "image-edit-max": { family: "qwen-image" },
+  "image-max": { family: "qwen-image" },
+  "image-2.0-pro*": { family: "qwen-image" },
+};
 
-function statusOf(channel: Channel, { health, history, logger, now }: ChannelProbeParts): ChannelStatus {
-  const pauses = createPauses({ admission: createMemoryAdmissionStore(), now, logger });
-  return describeChannel(channel, { health, history, pauses });
+/** A gateway with one channel of interest. The other family has a channel too, because each model needs one. */
+function createBench(
+  respond: (key: string) => Response,
+  channel: Partial<ChannelOptions> = {},
+  options: Partial<GatewayOptions> = {},
+): Bench {
+  let now = 1_800_000_000_000;
+  const { family = "seedream" } = channel;
+  const sent: JsonObject[] = [];
+  const records: unknown[] = [];
+  const gateway = createGateway(
+    {
+      models: MODELS,
+      channels: [
+        { id: "c", family, apiKey: KEYS[0], ...channel },
+        { id: "s", family: "seedream", apiKey: "other-key-1" },
+        { id: "q", family: "qwen-image", apiKey: "other-key-2" },
+      ],
+      callers: [{ id: "me", key: CALLER_KEY }],
+      logger: { warn: () => {}, error: () => {} },
+      onUsage: (record) => void records.push(record),
+      async fetch(_url, init) {
+        now += 1_500;
+        const body: unknown = JSON.parse(typeof init?.body === "string" ? init.body : "");
+        if (isJsonObject(body)) sent.push(body);
+        return respond(new Headers(init?.headers).get("authorization")?.slice("Bearer ".length) ?? "");
+      },
+      ...options,
+    },
+    { now: () => now, random: () => 0, sleep: async () => {} },
+  );
+  const status = (): ChannelStatus | undefined => gateway.status().channels.find(({ id }) => id === "c");
+  return { gateway, sent, records, status };
 }
 
 const makesImage = (): Response => Response.json(ARK_RESPONSE);
@@ -80,11 +88,11 @@ describe("probeChannel", () => {
     ["image-2.0-pro", { "image-2.0-pro*": "qwen-image-2.0-pro*" }, "qwen-image-2.0-pro"],
     ["image-2.0-pro-2026-03-03", { "image-2.0-pro-2026-03-03": "ep-pro" }, "ep-pro"],
   ])("sends no image for the dated model %s of a series", async (model, modelMapping, upstreamModel) => {
-    const { channel, parts, sent } = createBench(makesImageInMessages, {
+    const { gateway, sent } = createBench(makesImageInMessages, {
       family: "qwen-image",
       modelMapping,
     });
-    expect(await probeChannel(channel, { model }, parts)).toMatchObject({ ok: true, model, upstreamModel });
+    expect(await gateway.probeChannel("c", { model })).toMatchObject({ ok: true, model, upstreamModel });
     expect(sent).toEqual([
       {
         model: upstreamModel,
@@ -95,18 +103,18 @@ describe("probeChannel", () => {
   });
 
   it("sends an image for a dated edit model", async () => {
-    const { channel, parts, sent } = createBench(makesImageInMessages, { family: "qwen-image" });
-    const models = { "image-edit*": { family: "qwen-image" } };
+    const models = { ...MODELS, "image-edit*": { family: "qwen-image" } };
+    const { gateway, sent } = createBench(makesImageInMessages, { family: "qwen-image" }, { models });
     const model = "image-edit-plus-2025-12-15";
-    expect((await probeChannel(channel, { model }, { ...parts, models })).ok).toBe(true);
+    expect((await gateway.probeChannel("c", { model })).ok).toBe(true);
     expect(JSON.stringify(sent)).toContain("data:image/");
   });
 
   it("requests one image and returns the result", async () => {
-    const { channel, parts, sent } = createBench(makesImage, {
+    const { gateway, sent } = createBench(makesImage, {
       modelMapping: { "seedream-4-5-251128": "ep-1" },
     });
-    expect(await probeChannel(channel, {}, parts)).toEqual({
+    expect(await gateway.probeChannel("c")).toEqual({
       channel: "c",
       model: "seedream-4-5-251128",
       upstreamModel: "ep-1",
@@ -117,21 +125,21 @@ describe("probeChannel", () => {
   });
 
   it("reports no image if the response contains a failure, as for clients", async () => {
-    const { channel, parts } = createBench(() =>
+    const { gateway } = createBench(() =>
       Response.json({ ...ARK_RESPONSE, error: { code: "InternalServiceError", message: "No." } }),
     );
-    expect(await probeChannel(channel, {}, parts)).toMatchObject({
+    expect(await gateway.probeChannel("c")).toMatchObject({
       ok: false,
       keys: [{ ok: false, reason: "content", code: "InternalServiceError", message: "No." }],
     });
   });
 
   it("tries each key, and names the refused key", async () => {
-    const { channel, parts } = createBench(
+    const { gateway, status } = createBench(
       (key) => (key === KEYS[1] ? refuse(401, "AuthenticationError", `No such key: ${key}`) : makesImage()),
       { apiKey: KEYS },
     );
-    const test = await probeChannel(channel, {}, parts);
+    const test = await gateway.probeChannel("c");
     expect(test).toMatchObject({
       ok: false,
       keys: [
@@ -141,22 +149,23 @@ describe("probeChannel", () => {
     });
     expect(JSON.stringify(test)).toContain("No such key: ***");
     expect(JSON.stringify(test)).not.toContain("canary");
-    expect(statusOf(channel, parts)).toMatchObject({
+    expect(status()).toMatchObject({
       state: "ready",
       keys: [{ state: "ready" }, { state: "cooling", reason: "credential" }],
       errors: [{ kind: "credential", status: 401, code: "AuthenticationError", key: 1 }],
     });
-    expect(statusOf(channel, parts).lastHour.at(-1)).toMatchObject({ attempts: 2, failures: 1 });
-    expect(JSON.stringify(statusOf(channel, parts))).not.toContain("canary");
+    expect(status()?.lastHour.at(-1)).toMatchObject({ attempts: 2, failures: 1 });
+    expect(JSON.stringify(status())).not.toContain("canary");
   });
 
   it("ends a cooldown when it succeeds, even before its end", async () => {
-    const { channel, parts } = createBench(makesImage);
-    const [key] = channel.keys;
-    if (key === undefined) throw new Error("The channel has no key.");
-    parts.health.begin({ channel, key, upstreamModel: "m" }, true).failed({ kind: "credential" });
-    await probeChannel(channel, {}, parts);
-    expect(statusOf(channel, parts)).toMatchObject({ state: "ready", errors: [] });
+    let respond = (): Response => refuse(401, "AuthenticationError");
+    const { gateway, status } = createBench(() => respond());
+    await gateway.probeChannel("c");
+    expect(status()).toMatchObject({ state: "cooling" });
+    respond = makesImage;
+    await gateway.probeChannel("c");
+    expect(status()).toMatchObject({ state: "ready" });
   });
 
   it.each<[string, () => Response, object]>([
@@ -182,28 +191,57 @@ describe("probeChannel", () => {
       { reason: "unreachable", status: undefined, message: "refused" },
     ],
   ])("reports %s", async (_what, respond, expected) => {
-    const { channel, parts } = createBench(respond);
-    const { ok, keys } = await probeChannel(channel, {}, parts);
+    const { gateway } = createBench(respond, {}, { maxUpstreamResponseBytes: 10_000 });
+    const { ok, keys } = await gateway.probeChannel("c");
     expect(ok).toBe(false);
     expect(keys).toMatchObject([{ ok: false, index: 0, durationMs: 1_500, ...expected }]);
   });
 
+  it("takes the path of a call and leaves no charge and no record", async () => {
+    const billing = { model_details: { "*": { pricing_mode: "per-request", model_price: "1" } } } as const;
+    const ledger = createMemoryLedger();
+    const { gateway, records } = createBench(makesImage, {}, { billing, ledger });
+    expect(await gateway.probeChannel("c")).toMatchObject({ ok: true });
+    await gateway.close();
+    expect(records).toEqual([]);
+    expect(await ledger.totals("model")).toEqual([]);
+  });
+
+  it("reaches a channel that is paused", async () => {
+    const { gateway, sent } = createBench(makesImage);
+    await gateway.pauseChannel("c");
+    expect(await gateway.probeChannel("c")).toMatchObject({ ok: true });
+    expect(sent).toHaveLength(1);
+  });
+
+  it("shows the provider's name of the model in its message", async () => {
+    const { gateway } = createBench(
+      () => refuse(404, "InvalidEndpointOrModel.NotFound", "ep-1 does not exist"),
+      {
+        modelMapping: { "seedream-4-5-251128": "ep-1" },
+      },
+    );
+    expect(await gateway.probeChannel("c")).toMatchObject({
+      keys: [{ ok: false, reason: "model", status: 404, message: "ep-1 does not exist" }],
+    });
+  });
+
   it("uses the given model and fields", async () => {
-    const { channel, parts, sent } = createBench(makesImage);
+    const { gateway, sent } = createBench(makesImage);
     const options = { model: "series-9", fields: { prompt: "A cat", size: "2K" } };
-    expect(await probeChannel(channel, options, parts)).toMatchObject({ model: "series-9", ok: true });
+    expect(await gateway.probeChannel("c", options)).toMatchObject({ model: "series-9", ok: true });
     expect(sent).toEqual([{ model: "series-9", prompt: "A cat", size: "2K" }]);
   });
 
   it("sends an image if the channel serves only edit models", async () => {
     const dashscope = { family: "qwen-image" };
     const both = createBench(makesImageInMessages, dashscope);
-    expect(await probeChannel(both.channel, {}, both.parts)).toMatchObject({ model: "image-max", ok: true });
+    expect(await both.gateway.probeChannel("c")).toMatchObject({ model: "image-max", ok: true });
     const edits = createBench(makesImageInMessages, {
       ...dashscope,
       modelMapping: { "image-edit*": "qwen-image-edit*" },
     });
-    expect(await probeChannel(edits.channel, {}, edits.parts)).toMatchObject({
+    expect(await edits.gateway.probeChannel("c")).toMatchObject({
       model: "image-edit-max",
       ok: true,
     });
@@ -219,8 +257,8 @@ describe("probeChannel", () => {
     "with the mapping %j and the options %j is refused",
     async (mapping, options, code, message) => {
       const modelMapping = { "series-*": "ep-*", ...mapping };
-      const { channel, parts, sent } = createBench(makesImage, { modelMapping });
-      await expect(probeChannel(channel, options, parts)).rejects.toMatchObject({
+      const { gateway, sent } = createBench(makesImage, { modelMapping });
+      await expect(gateway.probeChannel("c", options)).rejects.toMatchObject({
         code,
         message: expect.stringContaining(message),
       });
@@ -231,28 +269,34 @@ describe("probeChannel", () => {
 
 describe("a model that needs several reference images", () => {
   it("is probed with as many, and does not keep the other models from being estimated", async () => {
-    const { channel, parts, sent } = createBench(makesImage);
     const models = {
       plain: { family: "seedream" },
       pair: { family: "seedream", capabilities: { references: { min: 2, max: 3 } } },
     };
-    const bench = { ...parts, models };
-    expect(estimateProbe(channel, { ...bench, prices: undefined })).toMatchObject({
+    const channels = [{ id: "c", family: "seedream", apiKey: KEYS[0] }];
+    const { gateway, sent } = createBench(makesImage, {}, { models, channels });
+    expect(await gateway.estimateProbe("c")).toMatchObject({
       model: "plain",
       models: [{ model: "plain" }, { model: "pair" }],
     });
-    expect(await probeChannel(channel, { model: "pair" }, bench)).toMatchObject({ ok: true });
+    expect(await gateway.probeChannel("c", { model: "pair" })).toMatchObject({ ok: true });
     expect(sent[0]?.["image"]).toHaveLength(2);
   });
 });
 
 describe("estimateProbe", () => {
+  function estimate(options: Partial<ChannelOptions>, tables?: PriceTables): ProbeEstimate {
+    const family = options.family === "qwen-image" ? qwenImage : seedream;
+    const channel = createChannel({ id: "c", family: family.name, apiKey: KEYS[0], ...options }, family);
+    const prices = tables && createPriceList(tables);
+    return estimateProbe(channel, { models: MODELS, capabilities: createCapabilityTable(), prices });
+  }
+
   it("lists the models that the channel serves, what a caller would be charged, and its series", () => {
-    const { channel, parts } = createBench(makesImage, { apiKey: ["a", "b"] });
-    const prices = createPriceList({
+    const prices = {
       model_details: { "seedream-4-5-251128": { pricing_mode: "per-request", model_price: "0.25" } },
-    });
-    expect(estimateProbe(channel, { ...parts, prices })).toEqual({
+    } as const;
+    expect(estimate({ apiKey: ["a", "b"] }, prices)).toEqual({
       channel: "c",
       images: 2,
       model: "seedream-4-5-251128",
@@ -263,9 +307,8 @@ describe("estimateProbe", () => {
 
   it("has the names of a series that only the mapping has, and no price without billing", () => {
     const modelMapping = { "image-2.0-pro-2026-03-03": "ep-pro" };
-    const { channel, parts } = createBench(makesImage, { family: "qwen-image", modelMapping });
     const model = "image-2.0-pro-2026-03-03";
-    expect(estimateProbe(channel, { ...parts, prices: undefined })).toEqual({
+    expect(estimate({ family: "qwen-image", modelMapping })).toEqual({
       channel: "c",
       images: 1,
       model,
@@ -275,9 +318,7 @@ describe("estimateProbe", () => {
   });
 
   it("has no price for a model that is not priced, and prefers a model that needs no reference image", () => {
-    const { channel, parts } = createBench(makesImage, { family: "qwen-image" });
-    const prices = createPriceList({ model_details: {} });
-    expect(estimateProbe(channel, { ...parts, prices })).toMatchObject({
+    expect(estimate({ family: "qwen-image" }, { model_details: {} })).toMatchObject({
       model: "image-max",
       models: [
         { model: "image-edit-max", charge: null },
@@ -288,9 +329,7 @@ describe("estimateProbe", () => {
   });
 
   it("names no model for a channel that serves series only", () => {
-    const modelMapping = { "series-*": "ep" };
-    const { channel, parts } = createBench(makesImage, { modelMapping });
-    const estimate = estimateProbe(channel, { ...parts, prices: undefined });
-    expect(estimate).toEqual({ channel: "c", images: 1, models: [], series: ["series-*"] });
+    const estimated = estimate({ modelMapping: { "series-*": "ep" } });
+    expect(estimated).toEqual({ channel: "c", images: 1, models: [], series: ["series-*"] });
   });
 });

@@ -1,26 +1,23 @@
-import { toRequestBounds } from "../billing/charge.js";
-import { DEFAULT_GROUP } from "../billing/model-details.js";
-import type { PriceList } from "../billing/pricing.js";
-import type { AttemptHistory } from "../channels/attempt-history.js";
-import type { Channel, Route } from "../channels/channel.js";
-import type { ChannelHealth } from "../channels/health.js";
-import { GatewayError, invalidRequest, isGatewayError } from "../errors.js";
-import type { Capabilities } from "../families/capabilities.js";
-import type { AttemptFailure } from "../families/failure.js";
-import type { Logger } from "../logger.js";
-import type { CapabilityTable, ModelOptions } from "../models/resolve-model.js";
-import type { SecretMask } from "../redact.js";
-import type { ImageRequest, ImageResult, Usage } from "../types.js";
-import type { JsonObject } from "../util/json.js";
-import { createSeriesMap, isSeries } from "../util/series.js";
-import { AttemptPreparation } from "./attempt.js";
-import { findNoImageError, findShownMessage, maskFailure } from "./failure.js";
-import type { TaskParts } from "./provider-task.js";
-import { readJsonResponse } from "./read.js";
-import { toUploads } from "./references.js";
-import { rememberFailure } from "./report-attempt.js";
-import { sendPrepared } from "./send-prepared.js";
-import type { Transport, TransportResponse } from "./transport.js";
+import { toRequestBounds } from "../../billing/charge.js";
+import type { Commit } from "../../billing/commit.js";
+import { DEFAULT_GROUP } from "../../billing/model-details.js";
+import type { PriceList } from "../../billing/pricing.js";
+import type { SettledRecord } from "../../billing/records.js";
+import type { Channel, Route } from "../../channels/channel.js";
+import { GatewayError, invalidRequest, isGatewayError } from "../../errors.js";
+import { createArrival } from "../../events.js";
+import type { Capabilities } from "../../families/capabilities.js";
+import type { AttemptFailure } from "../../families/failure.js";
+import type { GatewayResponse } from "../../http.js";
+import { NormalizedCall } from "../../kernel/normalized-call.js";
+import { type CallClient, endFailed, NO_RESPONSE, type RunParts, run } from "../../kernel/run.js";
+import { RequestLogger } from "../../logger.js";
+import type { CapabilityTable, ModelOptions, ModelResolver } from "../../models/resolve-model.js";
+import type { Caller, ImageRequest, Usage } from "../../types.js";
+import { findShownMessage } from "../../upstream/failure.js";
+import { toUploads } from "../../upstream/references.js";
+import type { JsonObject } from "../../util/json.js";
+import { createSeriesMap, isSeries } from "../../util/series.js";
 
 /** The result of `gateway.probeChannel`. */
 export interface ChannelProbe {
@@ -37,9 +34,11 @@ export interface ChannelProbe {
 }
 
 /** The dependencies of {@link probeChannel}. */
-export interface ChannelProbeParts extends KeyProbeParts {
-  readonly models: Readonly<Record<string, ModelOptions>>;
-  readonly capabilities: CapabilityTable;
+export interface ChannelProbeParts extends RunParts, ModelParts {
+  readonly createId: () => string;
+  /** Keeps `gateway.close()` waiting until the work is done. */
+  readonly track: (work: Promise<unknown>) => void;
+  readonly resolveModel: ModelResolver;
 }
 
 /**
@@ -96,67 +95,95 @@ export type KeyProbe =
       readonly durationMs: number;
     };
 
-/** The dependencies of the probe of one key. */
-interface KeyProbeParts extends TaskParts {
-  readonly transport: Transport;
-  readonly logger: Logger;
-  readonly health: ChannelHealth;
-  readonly history: AttemptHistory;
-  /** Masks keys in what a provider sent. */
-  readonly mask: SecretMask;
-  readonly maxResponseBytes: number;
-}
-
-/** Sends the request with one key, and reports the result to the health of the channel. */
-async function probeKey(route: Route, request: ImageRequest, parts: KeyProbeParts): Promise<KeyProbe> {
-  const { index } = route.key;
-  const startedAt = parts.now();
-  const begun = parts.health.begin(route, true);
-  const outcome = await tryKey(route, request, parts);
-  const durationMs = parts.now() - startedAt;
-  if (outcome.failure !== undefined) {
-    begun.failed(outcome.failure);
-    const failure = maskFailure(outcome.failure, parts.mask);
-    rememberFailure(parts.history, route, { failure });
-    const { kind, status, code } = failure;
-    const message = findShownMessage(failure) || undefined;
-    return { ok: false, index, reason: kind, status, code, message, durationMs };
-  }
-  begun.succeeded();
-  parts.history.succeeded(route.channel.id);
-  const { images, usage } = outcome.result;
-  return { ok: true, index, images: images.length, usage, durationMs };
-}
-
-type KeyOutcome =
-  | { readonly result: ImageResult; readonly failure?: undefined }
-  | { readonly failure: AttemptFailure };
-
-async function tryKey(route: Route, request: ImageRequest, parts: KeyProbeParts): Promise<KeyOutcome> {
-  const { channel } = route;
-  const preparation = new AttemptPreparation({
+/** Requests an image with one key. Its result counts in the health of the channel, and nothing is stored or charged. */
+async function probeKey(route: Route, request: ImageRequest, parts: ChannelProbeParts): Promise<KeyProbe> {
+  const client = new ProbeClient();
+  const { id, receivedAt, time, operation } = createArrival(parts, request.operation);
+  const model = parts.resolveModel(request.model, OPERATOR, operation);
+  const call = new NormalizedCall({
+    billed: {
+      id,
+      receivedAt,
+      time,
+      operation,
+      caller: OPERATOR.id,
+      group: DEFAULT_GROUP,
+      model: model.name,
+      bounds: toRequestBounds(request),
+      price: undefined,
+    },
+    caller: OPERATOR,
+    callerLimits: {},
+    model,
     request,
-    logger: parts.logger,
+    logger: new RequestLogger(parts.logger, id),
+    keepAlive: parts.track,
+    linkBase: "",
     loadReferences: toUploads,
-    client: { signal: { aborted: false } },
+    probe: { route, onFailure: (failure) => (client.failure = failure) },
   });
-  const prepared = await preparation.prepare(route);
-  const sent = await sendPrepared(prepared, parts, parts);
-  if (sent.failure !== undefined) return { failure: sent.failure };
-  const { response } = sent;
-  try {
-    const { value } = await readJsonResponse(response, { maxBytes: parts.maxResponseBytes });
-    const result = channel.dialect.fromUpstream(value, request);
-    const error = findNoImageError(result.images.length, result);
-    return error === undefined ? { result } : { failure: toFailure(error, response) };
-  } catch (cause) {
-    const kind = isGatewayError(cause) && cause.code === "upstream_timeout" ? "timeout" : "broken";
-    return { failure: { kind, status: response.status, cause } };
-  }
+  const startedAt = parts.now();
+  await run({ ...parts, results: undefined, afterImage: undefined }, call, client);
+  return client.toResult(route.key.index, parts.now() - startedAt);
 }
 
-function toFailure({ upstreamCode, message }: GatewayError, { status }: TransportResponse): AttemptFailure {
-  return { kind: "content", status, code: upstreamCode, message };
+/** Not a caller of the options. */
+const OPERATOR: Caller = { id: "operator" };
+
+/** The operator who probes a channel. */
+class ProbeClient implements CallClient {
+  readonly hold = "of a probe";
+  failure: AttemptFailure | undefined;
+  #error: unknown;
+  #record: SettledRecord | undefined;
+
+  receive(_response: GatewayResponse, { record }: Commit): GatewayResponse {
+    this.#record = record;
+    return NO_RESPONSE;
+  }
+
+  async fail(error: unknown, commit: Commit): Promise<GatewayResponse> {
+    await endFailed(commit);
+    this.#error = error;
+    this.#record = commit.record;
+    return NO_RESPONSE;
+  }
+
+  /** @throws what kept the request from being sent */
+  toResult(index: number, durationMs: number): KeyProbe {
+    const error = this.#error;
+    const record = this.#record;
+    const status = record?.attempts?.at(-1)?.status;
+    if (this.failure !== undefined) {
+      const { kind, code } = this.failure;
+      const message = findShownMessage(this.failure) || undefined;
+      return {
+        ok: false,
+        index,
+        reason: kind,
+        status: this.failure.status ?? status,
+        code,
+        message,
+        durationMs,
+      };
+    }
+    if (record === undefined) throw error;
+    if (isGatewayError(error)) {
+      // The channel is not to blame: it made no image, or its response is too large.
+      const reason = error.code === "upstream_invalid_response" ? "broken" : "content";
+      return {
+        ok: false,
+        index,
+        reason,
+        status,
+        code: error.upstreamCode,
+        message: error.message,
+        durationMs,
+      };
+    }
+    const { images, usage, reportedUsage = usage } = record;
+    return { ok: true, index, images, usage: reportedUsage, durationMs };
+  }
 }
 
 /** Options of `gateway.probeChannel`. */
@@ -173,7 +200,10 @@ export interface ChannelProbeOptions {
 const PROMPT = "A white circle on a black ground.";
 
 /** What the options say about the models of a channel. */
-type ModelParts = Pick<ChannelProbeParts, "models" | "capabilities">;
+interface ModelParts {
+  readonly models: Readonly<Record<string, ModelOptions>>;
+  readonly capabilities: CapabilityTable;
+}
 
 /**
  * Creates a small request for one image, like one that a client would send.
