@@ -148,9 +148,9 @@ const KINDS: Readonly<Record<string, Kind>> = {
     },
     refusal: { status: 502, code: "upstream_unreachable", caller: "me", model: "doodle" },
   },
-  "503 for bytes that do not fit": {
+  "413 for bytes that can never fit": {
     options: { maxBytesInFlight: 10 },
-    refusal: { status: 503, code: "overloaded", caller: "me", limit: "bytes" },
+    refusal: { status: 413, code: "request_too_large", caller: "me" },
   },
   "503 of an admission store that is away": {
     options: {
@@ -254,6 +254,9 @@ it("a request that succeeds, and one that its provider refuses, is no refusal: i
 
   expect(await Promise.all(statuses)).toEqual([200, 400]);
   expect(refusalLines()).toEqual([]);
+  // The timer of the bodies stops at its next tick. The one of refusals was not started.
+  expect(clock.running).toBe(1);
+  await clock.tick(1);
   expect(clock.running).toBe(0);
 });
 
