@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { measureHeap } from "../testing/measure-heap.js";
 import type { Ledger } from "./ledger.js";
 import { createMemoryLedger } from "./memory-ledger.js";
 import type { HoldRecord, SettledRecord, UsageRecord } from "./records.js";
@@ -117,6 +118,19 @@ describe("a memory ledger that is full", () => {
     await ledger.markDelivered(taken);
 
     expect(await ledger.takeUndelivered(9, 0)).toEqual([recordOf("b")]);
+  });
+
+  it("takes no more memory, however many records it has dropped", async () => {
+    const ledger = createMemoryLedger({ maxRecords: 100 });
+    const settleMany = async (from: number): Promise<number> => {
+      for (let id = from; id < from + 20_000; id++) {
+        await ledger.settle(recordOf(String(id)));
+        await ledger.markDelivered(await ledger.takeUndelivered(1, 60_000));
+      }
+      return measureHeap();
+    };
+    const before = await settleMany(0);
+    expect((await settleMany(20_000)) - before).toBeLessThan(1024 * 1024);
   });
 
   it.each([0, -1, 1.5, Number.NaN, Infinity])("may not be of %s records", (maxRecords) => {

@@ -266,17 +266,23 @@ function createRecordStore(now: () => number, maxRecords: number): RecordStore {
     for (const records of [waiting, leased, delivered]) records.delete(id);
   }
 
-  const takeOldestDelivered = takeKeysInTurn(delivered);
-  const takeOldestLeased = takeKeysInTurn(leased);
-  const takeOldestWaiting = takeKeysInTurn(waiting);
+  /**
+   * Goes on where the last record was dropped, because a new iterator would pass over all deleted entries of its map again. Only
+   * one is kept: an iterator that is not used keeps every table that its map has outgrown.
+   */
+  let oldest: { readonly records: ReadonlyMap<string, unknown>; readonly ids: Iterator<string> } | undefined;
 
   /** Delivered records are safe elsewhere, and leased records are about to be. */
   function dropOne(): void {
-    const oldest = takeOldestDelivered() ?? takeOldestLeased() ?? takeOldestWaiting();
-    if (oldest !== undefined) forget(oldest);
+    const records = [delivered, leased, waiting].find(({ size }) => size > 0);
+    if (records === undefined) return;
+    if (oldest?.records !== records) oldest = { records, ids: records.keys() };
+    const { done, value } = oldest.ids.next();
+    if (done !== true) return forget(value);
+    oldest = undefined;
+    dropOne();
   }
 
-  /** The records whose lease is over, in the order in which they were kept. */
   function findExpired(instant: number): KeptRecord[] {
     if (instant < firstLeaseEnd) return [];
     const expired: LeasedRecord[] = [];
@@ -320,19 +326,5 @@ function createRecordStore(now: () => number, maxRecords: number): RecordStore {
     },
     all: () =>
       [waiting, leased, delivered].flatMap((records) => Array.from(records.values(), ({ record }) => record)),
-  };
-}
-
-/**
- * Returns the first keys of a map, one at each call, each of which is deleted next. It goes on from call to call: a new
- * iterator would pass over all deleted entries of the map again.
- */
-function takeKeysInTurn(map: ReadonlyMap<string, unknown>): () => string | undefined {
-  let keys = map.keys();
-  return () => {
-    const { value } = keys.next();
-    if (value !== undefined) return value;
-    keys = map.keys();
-    return keys.next().value;
   };
 }
