@@ -12,7 +12,8 @@ import { dispatch, type UpstreamRefusal, type UpstreamSuccess } from "../upstrea
 import { contentCodingError, readContentCoding } from "../upstream/read.js";
 import { isJsonObject } from "../util/json.js";
 import type { Call, CallParts } from "./call.js";
-import { type FailedReading, toError } from "./json-settlement.js";
+import type { Reading } from "./json-reading.js";
+import { toError } from "./json-settlement.js";
 import type { WaitingImages } from "./waiting-images.js";
 
 /** The client of a request, as far as it decides whether more is sent. */
@@ -173,7 +174,7 @@ export function toOutcome(error: GatewayError, rest: Partial<Outcome>): Outcome 
 }
 
 /** A call whose response cannot be used. If its body is compressed, it is unknown what was made. */
-export function toBroken(reading: FailedReading, flaw: unknown): FailedCall {
+export function toBroken(reading: Reading, flaw: unknown): FailedCall {
   const { success, reader } = reading;
   const { sentTo, response } = success;
   response.cancel();

@@ -4,11 +4,8 @@ import type { GatewayResponse } from "../http.js";
 import type { ImageResult, ResultError } from "../types.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
 import { DownloadError } from "../upstream/download.js";
-import { findNoImageError } from "../upstream/failure.js";
-import { readRequestId } from "../upstream/read.js";
 import { isJsonObject } from "../util/json.js";
 import { type Call, type CallParts, checkCharged, cutOffError, toContext } from "./call.js";
-import { createDelivery } from "./create-delivery.js";
 import { renderStream, toEnvelope } from "./envelope.js";
 import {
   addReports,
@@ -24,13 +21,10 @@ import {
   toRefused,
   withoutRetry,
 } from "./fan-out-calls.js";
-import { ImageBudget } from "./image-budget.js";
-import type { ImageDelivery } from "./image-delivery.js";
-import { EventLayout } from "./image-parts.js";
 import type { JsonReader } from "./json-reader.js";
-import { openReader } from "./json-reading.js";
+import { Reading } from "./json-reading.js";
 import { OpenAiEvents, type StreamSummary } from "./openai-events.js";
-import { type PieceOutput, streamPieces } from "./pieces.js";
+import { streamPieces } from "./pieces.js";
 import { Relay } from "./relay.js";
 import { listErrors } from "./response-facts.js";
 import { StreamClient } from "./stream-client.js";
@@ -247,51 +241,36 @@ async function* readImages(
   events: OpenAiEvents,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, CallEnd> {
-  const { response } = success;
-  const parsed =
-    success.parsed && success.parsed.text.length <= parts.maxResponseBytes ? success.parsed : undefined;
-  const delivery = createDelivery(parts, call, success.channel, false);
-  const { opensImages, early } = delivery;
-  const reader = openReader(parts, call, success, { parsed, events, opensImages, early });
-  const output: PieceOutput = {
-    delivery,
-    layout: new EventLayout(events, () => true),
-    events,
-    budget: new ImageBudget(parts.maxHeldImageBytes),
-    isNative: false,
-    // The image must be stored, although the client has disconnected.
-    signal: opensImages ? undefined : signal,
-  };
+  const reading = new Reading(parts, call, success, { events });
+  const { reader, isStored } = reading;
+  // A store gets all of its images, although the client has disconnected.
+  const output = { ...reading.output, signal: isStored ? undefined : signal };
   try {
-    if (parsed === undefined) {
-      for await (const chunk of response.body) {
-        const pieces = reader.push(chunk);
-        yield* streamPieces(output, pieces);
-        await early?.drain();
+    if (reading.parsed === undefined) {
+      for await (const chunk of success.response.body) {
+        yield* streamPieces(output, reader.push(chunk));
+        await reading.delivery.early?.drain();
       }
     }
     yield* streamPieces(output, reader.complete());
   } catch (flaw) {
-    delivery.cancel(flaw);
+    reading.delivery.cancel(flaw);
     // The image was made, and the provider's link broke off.
-    if (flaw instanceof DownloadError) return toEnd(reader, success, delivery);
-    const broken = toBroken({ parts, call, success, reader }, flaw);
+    if (flaw instanceof DownloadError) return toEnd(reading);
+    const broken = toBroken(reading, flaw);
     return reader.facts.made.length === 0 ? broken : toIncomplete(reader, broken, parts);
   }
-  return toEnd(reader, success, delivery);
+  return toEnd(reading);
 }
 
-function toEnd(
-  { facts }: JsonReader,
-  { response, sentTo }: UpstreamSuccess,
-  delivery: ImageDelivery,
-): CallEnd {
-  const { images, made, usage, errors } = facts;
-  const upstreamRequestId = readRequestId(response) ?? facts.upstreamRequestId;
+function toEnd(reading: Reading): CallEnd {
+  const { delivery, requestId: upstreamRequestId } = reading;
+  const { facts } = reading.reader;
+  const { sentTo } = reading.success;
+  const { images, made, usage } = facts;
   const known = { made, usage, upstreamRequestId, isConclusive: true };
   // A failure beside images is in `extra.errors`.
-  const error =
-    images > 0 ? undefined : findNoImageError(0, { failure: facts.failure, errors, upstreamRequestId });
+  const error = images > 0 ? undefined : reading.findRefusal();
   if (error !== undefined) {
     return { kind: "failed", sentTo, outcome: toOutcome(error, known), error };
   }

@@ -4,14 +4,10 @@ import { type GatewayError, isGatewayError } from "../errors.js";
 import { readCount } from "../families/shared.js";
 import type { GatewayResponse } from "../http.js";
 import type { ImageResult } from "../types.js";
-import type { ParsedResponse } from "../upstream/attempt.js";
-import type { UpstreamSuccess } from "../upstream/dispatch.js";
-import { findNoImageError } from "../upstream/failure.js";
-import { decodeText, parseResponse, readRequestId } from "../upstream/read.js";
+import { decodeText, parseResponse } from "../upstream/read.js";
 import type { TransportResponse } from "../upstream/transport.js";
 import { isJsonObject } from "../util/json.js";
 import { type Call, type CallParts, checkCharged, toContext } from "./call.js";
-import { createDelivery } from "./create-delivery.js";
 import { toResponseHeaders } from "./envelope.js";
 import {
   addReports,
@@ -27,10 +23,9 @@ import {
   withoutRetry,
 } from "./fan-out-calls.js";
 import { ImageBudget } from "./image-budget.js";
-import type { ImageDelivery } from "./image-delivery.js";
 import { JsonLayout } from "./image-parts.js";
-import { type JsonReader, type Piece, renderEnd, renderFields } from "./json-reader.js";
-import { openReader } from "./json-reading.js";
+import { type Piece, renderEnd, renderFields } from "./json-reader.js";
+import { Reading } from "./json-reading.js";
 import { toDownloadFailure } from "./json-settlement.js";
 import { encodePiece, isPlain, type PlainPiece } from "./pieces.js";
 import { Relay } from "./relay.js";
@@ -53,7 +48,9 @@ export async function respondWithFanOut(
   const maxHeldBytes = Math.max(parts.maxHeldImageBytes, call.keptBytes);
   const budget = new ImageBudget(maxHeldBytes);
   const ends = await runCalls(parts, call, commit, (ownCall, result) =>
-    result.ok ? endCall(openReading(parts, ownCall, result, budget)) : toRefused(result),
+    result.ok
+      ? endCall(new Reading(parts, ownCall, result, { opensImages: true }), budget)
+      : toRefused(result),
   );
   if (measureImages(ends) > maxHeldBytes) return sendLarge(parts, call, commit, ends);
   const error = ends.some(isMade) ? undefined : ends[0]?.error;
@@ -66,42 +63,25 @@ export async function respondWithFanOut(
   return { status: 200, headers, body: await render(parts, ends) };
 }
 
-/** The response of one call, while it is read. */
-interface Reading {
-  readonly parts: CallParts;
-  readonly call: Call;
-  readonly success: UpstreamSuccess;
-  readonly reader: JsonReader;
-  readonly delivery: ImageDelivery;
-  readonly images: WaitingImages;
-}
-
-function openReading(parts: CallParts, call: Call, success: UpstreamSuccess, budget: ImageBudget): Reading {
-  const parsed = findShort(success, parts);
-  const delivery = createDelivery(parts, call, success.channel, false);
-  const reader = openReader(parts, call, success, { parsed, opensImages: true, early: delivery.early });
-  const images = new WaitingImages({ delivery, budget, bytes: call.bytes });
-  return { parts, call, success, reader, delivery, images };
-}
-
 /**
  * Reads the whole response of one call. Its images are stored while they arrive. If it breaks off, none of it is delivered or
  * charged.
  */
-async function endCall(reading: Reading): Promise<CallEnd> {
-  const { success, reader, delivery, images } = reading;
+async function endCall(reading: Reading, budget: ImageBudget): Promise<CallEnd> {
+  const { call, success, reader, delivery } = reading;
   const { sentTo, response } = success;
+  const images = new WaitingImages({ delivery, budget, bytes: call.bytes });
   let around: Pick<ImageResult, "fields" | "created" | "extra"> | GatewayError;
   try {
-    const written = await readBody(reading);
-    around = findError(reading) ?? parseAround([...written, ...reader.end([])], response);
+    const written = await readBody(reading, images);
+    around = reading.findRefusal() ?? parseAround([...written, ...reader.end([])], response);
   } catch (flaw) {
     images.discard(flaw);
     return toBroken(reading, flaw);
   }
   const { facts } = reader;
   const { made, usage, report, errors } = facts;
-  const known = { made, usage, upstreamRequestId: findRequestId(reading), isConclusive: true };
+  const known = { made, usage, upstreamRequestId: reading.requestId, isConclusive: true };
   if (isGatewayError(around)) {
     images.discard(around);
     return { kind: "failed", sentTo, outcome: toOutcome(around, known), report, error: around };
@@ -123,8 +103,8 @@ async function endCall(reading: Reading): Promise<CallEnd> {
  *
  * @throws GatewayError or TransportError if the response breaks off, is too large, or is not JSON
  */
-async function readBody(reading: Reading): Promise<readonly PlainPiece[]> {
-  const { parts, call, success, reader, delivery, images } = reading;
+async function readBody(reading: Reading, images: WaitingImages): Promise<readonly PlainPiece[]> {
+  const { call, success, reader, delivery } = reading;
   const { response, channel } = success;
   const around: PlainPiece[] = [];
   const take = async (pieces: readonly Piece[]): Promise<void> => {
@@ -136,7 +116,7 @@ async function readBody(reading: Reading): Promise<readonly PlainPiece[]> {
   };
   const holdsAll = channel.dialect.responseShape === undefined;
   let storedBytes = 0;
-  if (findShort(success, parts) === undefined) {
+  if (reading.parsed === undefined) {
     for await (const chunk of response.body) {
       call.bytes.addAnyway(chunk.length);
       const pieces = reader.push(chunk);
@@ -147,27 +127,10 @@ async function readBody(reading: Reading): Promise<readonly PlainPiece[]> {
     }
   }
   const pieces = reader.complete();
-  if (findError(reading) === undefined) await take(pieces);
+  if (reading.findRefusal() === undefined) await take(pieces);
   // The images are counted by themselves.
   if (holdsAll) call.bytes.remove(reader.byteLength - storedBytes);
   return around;
-}
-
-/** A short response that was parsed before. */
-function findShort(
-  { parsed }: UpstreamSuccess,
-  { maxResponseBytes }: Pick<CallParts, "maxResponseBytes">,
-): ParsedResponse | undefined {
-  return parsed !== undefined && parsed.text.length <= maxResponseBytes ? parsed : undefined;
-}
-
-function findError(reading: Reading): GatewayError | undefined {
-  const { facts } = reading.reader;
-  return findNoImageError(facts.images, { ...facts, upstreamRequestId: findRequestId(reading) });
-}
-
-function findRequestId({ success, reader }: Reading): string | undefined {
-  return readRequestId(success.response) ?? reader.facts.upstreamRequestId;
 }
 
 /**

@@ -1,11 +1,12 @@
 import type { Commit } from "../billing/commit.js";
-import type { Channel } from "../channels/channel.js";
+import type { GatewayError } from "../errors.js";
 import { createReasonMask, type ParsedResponse } from "../upstream/attempt.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
+import { findNoImageError } from "../upstream/failure.js";
+import { readRequestId } from "../upstream/read.js";
 import { MAX_OUTLINE_BYTES } from "../util/response-bounds.js";
 import type { Call, CallParts } from "./call.js";
-import { createDelivery } from "./create-delivery.js";
-import type { EarlyImages } from "./early-images.js";
+import { createDelivery, storesImages } from "./create-delivery.js";
 import { ImageBudget } from "./image-budget.js";
 import type { ImageDelivery } from "./image-delivery.js";
 import { EventLayout, JsonLayout } from "./image-parts.js";
@@ -13,113 +14,127 @@ import { type JsonReader, ScanningReader, WholeReader } from "./json-reader.js";
 import { OpenAiEvents } from "./openai-events.js";
 import type { PieceOutput } from "./pieces.js";
 
-/** A longer response is relayed as it arrives, unless it is stored for a repeat of the request. */
-const MAX_HELD_BYTES = 64 * 1024;
-/** A JSON response that is being read. */
-export interface Reading {
+/** How a response is read. */
+export interface ReadingOptions {
+  /** Writes the response as the events of OpenAI's images API. Default: it is JSON. */
+  readonly events?: OpenAiEvents | undefined;
+  /** True if every image is handed over, although it is not stored. Default false. */
+  readonly opensImages?: boolean;
+}
+
+/** The JSON response of one upstream call, while it is read: of the only call of a request, or of one of several. */
+export class Reading {
   readonly parts: CallParts;
   readonly call: Call;
-  readonly commit: Commit;
   readonly success: UpstreamSuccess;
+  /** The response, if it is short and was parsed before. Then nothing has to be pushed to the reader. */
+  readonly parsed: ParsedResponse | undefined;
   readonly reader: JsonReader;
   readonly isNative: boolean;
   /** Writes the response as the events of OpenAI's images API. `undefined`: it is JSON. */
   readonly events: OpenAiEvents | undefined;
-  /** What of the response is held. Infinity if its family can only read a whole response. */
-  readonly maxHeldBytes: number;
-  readonly delivery: ImageDelivery;
-  /** How its pieces are written. */
-  readonly output: PieceOutput;
-}
+  /** True if every image is stored. */
+  readonly isStored: boolean;
+  #delivery: ImageDelivery | undefined;
+  #output: PieceOutput | undefined;
 
-/**
- * Begins to read the JSON response of a provider.
- *
- * @param parsed the response, if it was parsed before
- */
-export function createReading(
-  parts: CallParts,
-  call: Call,
-  commit: Commit,
-  success: UpstreamSuccess,
-  parsed?: ParsedResponse,
-): Reading {
-  const { request } = call;
-  const isNative = request.operation === "native";
-  const isEvents = request.stream && request.streamFormat === "openai";
-  const events = isEvents ? new OpenAiEvents(request.operation, Math.floor(parts.now() / 1000)) : undefined;
-  const delivery = createDelivery(parts, call, success.channel, isNative);
-  const { opensImages, early } = delivery;
-  const reader = openReader(parts, call, success, { parsed, events, opensImages, early });
-  return {
-    parts,
-    call,
-    commit,
-    success,
-    reader,
-    isNative,
-    events,
-    maxHeldBytes: findMaxHeldBytes(call, success.channel, { events, delivery }),
-    delivery,
-    output: {
+  constructor(
+    parts: CallParts,
+    call: Call,
+    success: UpstreamSuccess,
+    { events, opensImages = false }: ReadingOptions = {},
+  ) {
+    const { request } = call;
+    const { parsed } = success;
+    this.parts = parts;
+    this.call = call;
+    this.success = success;
+    this.parsed = parsed !== undefined && parsed.text.length <= parts.maxResponseBytes ? parsed : undefined;
+    this.isNative = request.operation === "native";
+    this.events = events;
+    this.isStored = storesImages(parts.results, request);
+    this.reader = this.#openReader(opensImages || this.isStored);
+  }
+
+  /** Delivers the images. Created when it is needed: most small responses are sent as they are. */
+  get delivery(): ImageDelivery {
+    const { parts, call, success } = this;
+    this.#delivery ??= createDelivery(parts, call, success.channel, this.isNative);
+    return this.#delivery;
+  }
+
+  /** How the pieces of the response are written. */
+  get output(): PieceOutput {
+    const { parts, call, events, delivery, isNative } = this;
+    this.#output ??= {
       delivery,
       isNative,
       events,
       budget: new ImageBudget(Math.max(parts.maxHeldImageBytes, call.keptBytes)),
       layout: events === undefined ? new JsonLayout() : new EventLayout(events, () => true),
-    },
-  };
+    };
+    return this.#output;
+  }
+
+  /** The provider's id of the request, as far as it is known. */
+  get requestId(): string | undefined {
+    return readRequestId(this.success.response) ?? this.reader.facts.upstreamRequestId;
+  }
+
+  /** The error of a complete response that has no image or reports a failure. */
+  findRefusal(): GatewayError | undefined {
+    const { facts } = this.reader;
+    return findNoImageError(facts.images, { ...facts, upstreamRequestId: this.requestId });
+  }
+
+  #openReader(opensImages: boolean): JsonReader {
+    const { parts, call, success, isNative, parsed } = this;
+    const { request, model } = call;
+    const { mask, now, maxResponseBytes } = parts;
+    const { dialect } = success.channel;
+    const mayHaveBase64 = dialect.delivers.includes("b64_json");
+    const options = {
+      response: success.response,
+      maxBytes: mayHaveBase64 ? maxResponseBytes : Math.min(maxResponseBytes, MAX_OUTLINE_BYTES),
+      now: Math.floor(now() / 1000),
+      isNative,
+      events: this.events,
+      opensImages,
+      early: this.isStored ? this.delivery.early : undefined,
+      convertsLinks: !isNative && request.responseFormat === "b64_json",
+      mask: createReasonMask(mask, success.sentTo.upstreamModel, request),
+    };
+    const shape = dialect.responseShape;
+    return shape === undefined || parsed !== undefined
+      ? new WholeReader(dialect, request, options, parsed)
+      : new ScanningReader(shape, model.name, options);
+  }
 }
 
-/**
- * A family that can only read whole responses needs all of it. So does the operator's function in JSON: if it refuses every
- * image, the response is an error.
- */
-function findMaxHeldBytes(
-  { keptBytes }: Call,
-  { dialect }: Channel,
-  { events, delivery }: { readonly events: OpenAiEvents | undefined; readonly delivery: ImageDelivery },
-): number {
-  const mayBeError = delivery.holdsImages && events === undefined;
-  if (dialect.responseShape === undefined || mayBeError) return Infinity;
-  return Math.max(MAX_HELD_BYTES, events === undefined ? keptBytes : 0);
-}
+/** A longer response is relayed as it arrives, unless it is stored for a repeat of the request. */
+const MAX_HELD_BYTES = 64 * 1024;
 
-/** What {@link openReader} needs besides the call and its response. */
-export interface OpenReaderOptions {
-  /** The response, if it was parsed before. */
-  readonly parsed?: ParsedResponse | undefined;
-  /** Writes the events of OpenAI's images API. `undefined`: the response is JSON. */
-  readonly events?: OpenAiEvents | undefined;
-  /** True if every image is handed over to be stored. */
-  readonly opensImages: boolean;
-  /** Stores base64 while it arrives, before it is known whether it is an image. Default: it is held. */
-  readonly early?: EarlyImages | undefined;
-}
+/** The response of the only call of a request, which is charged when it has been read. */
+export class OnlyReading extends Reading {
+  readonly commit: Commit;
 
-/** Opens a reader for the response of a provider. */
-export function openReader(
-  { mask, now, maxResponseBytes }: Pick<CallParts, "mask" | "now" | "maxResponseBytes">,
-  { request, model }: Pick<Call, "request" | "model">,
-  { channel, response, sentTo }: UpstreamSuccess,
-  { parsed, events, opensImages, early }: OpenReaderOptions,
-): JsonReader {
-  const { dialect } = channel;
-  const isNative = request.operation === "native";
-  const mayHaveBase64 = dialect.delivers.includes("b64_json");
-  const options = {
-    response,
-    maxBytes: mayHaveBase64 ? maxResponseBytes : Math.min(maxResponseBytes, MAX_OUTLINE_BYTES),
-    now: Math.floor(now() / 1000),
-    isNative,
-    events,
-    opensImages,
-    early,
-    convertsLinks: !isNative && request.responseFormat === "b64_json",
-    mask: createReasonMask(mask, sentTo.upstreamModel, request),
-  };
-  const shape = dialect.responseShape;
-  return shape === undefined || parsed !== undefined
-    ? new WholeReader(dialect, request, options, parsed)
-    : new ScanningReader(shape, model.name, options);
+  constructor(parts: CallParts, call: Call, commit: Commit, success: UpstreamSuccess) {
+    const { operation, stream, streamFormat } = call.request;
+    const isEvents = stream && streamFormat === "openai";
+    super(parts, call, success, {
+      events: isEvents ? new OpenAiEvents(operation, Math.floor(parts.now() / 1000)) : undefined,
+    });
+    this.commit = commit;
+  }
+
+  /**
+   * What of the response is held, in bytes. A family that can only read whole responses needs all of it. So does the operator's
+   * function in JSON: if it refuses every image, the response is an error.
+   */
+  get maxHeldBytes(): number {
+    const { parts, call, events, success } = this;
+    const mayBeError = this.isStored && parts.afterImage !== undefined && events === undefined;
+    if (success.channel.dialect.responseShape === undefined || mayBeError) return Infinity;
+    return Math.max(MAX_HELD_BYTES, events === undefined ? call.keptBytes : 0);
+  }
 }

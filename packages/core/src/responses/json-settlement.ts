@@ -3,12 +3,10 @@ import type { Outcome } from "../billing/records.js";
 import { GatewayError, shownCodeOf } from "../errors.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
 import { DownloadError } from "../upstream/download.js";
-import { findNoImageError } from "../upstream/failure.js";
-import { contentCodingError, readRequestId, toReadError } from "../upstream/read.js";
+import { contentCodingError, toReadError } from "../upstream/read.js";
 import { TransportError } from "../upstream/transport.js";
-import { type Call, checkCharged } from "./call.js";
-import type { JsonReader } from "./json-reader.js";
-import type { Reading } from "./json-reading.js";
+import { checkCharged } from "./call.js";
+import type { OnlyReading, Reading } from "./json-reading.js";
 import type { RelayEnding } from "./relay.js";
 
 /**
@@ -16,7 +14,7 @@ import type { RelayEnding } from "./relay.js";
  * use none of the images in JSON that broke off, but each event that is complete.
  */
 export function settleRelayed(
-  reading: Reading,
+  reading: OnlyReading,
   end: RelayEnding,
   error: GatewayError | undefined,
 ): Promise<void> {
@@ -38,10 +36,10 @@ export function settleRelayed(
 }
 
 /** The error of a response that was sent in part. */
-export function findRelayError(reading: Reading, end: RelayEnding): GatewayError | undefined {
+export function findRelayError(reading: OnlyReading, end: RelayEnding): GatewayError | undefined {
   switch (end.reason) {
     case "complete":
-      return findRefusal(reading);
+      return reading.findRefusal();
     case "failed":
       return end.error instanceof DownloadError ? toDownloadFailure(end.error) : toError(reading, end.error);
     case "abandoned":
@@ -49,34 +47,22 @@ export function findRelayError(reading: Reading, end: RelayEnding): GatewayError
   }
 }
 
-/** The error of a complete response that has no image or reports a failure. */
-export function findRefusal({ reader, success }: Reading): GatewayError | undefined {
-  const upstreamRequestId = readRequestId(success.response) ?? reader.facts.upstreamRequestId;
-  return findNoImageError(reader.facts.images, { ...reader.facts, upstreamRequestId });
-}
-
 /**
  * Settles a response that cannot be sent to the client, and returns the error to respond with. Nothing is charged for
  * incomplete JSON, even if its usage has arrived.
  */
-export async function fail(reading: Reading, flaw: unknown): Promise<GatewayError> {
+export async function fail(reading: OnlyReading, flaw: unknown): Promise<GatewayError> {
   reading.success.response.cancel();
   const error = toError(reading, flaw);
   await settle(reading, { status: error.status, error, images: 0, isIncomplete: true, isConclusive: false });
   return error;
 }
 
-/** What {@link toError} needs of a reading. */
-export type FailedReading = Pick<Reading, "parts" | "success"> & {
-  readonly call: Pick<Call, "id">;
-  readonly reader: Pick<JsonReader, "isTooLarge">;
-};
-
 /**
  * Converts what went wrong into the error for the client, and reports it to the channel's health. A channel is not to
  * blame for a response that says why it has no image, or that is larger than the gateway accepts.
  */
-export function toError({ parts, call, success, reader }: FailedReading, flaw: unknown): GatewayError {
+export function toError({ parts, call, success, reader }: Reading, flaw: unknown): GatewayError {
   const error = toReadError(flaw, parts, call, success);
   if (error.code !== "upstream_no_image" && !reader.isTooLarge) {
     success.fail({ kind: flaw instanceof TransportError ? flaw.reason : "broken", cause: flaw });
@@ -117,7 +103,8 @@ interface Ended {
  *
  * @throws GatewayError if the response succeeded, and the gateway has closed and given the call up
  */
-export function settle({ commit, success, reader }: Reading, ended: Ended): Promise<void> {
+export function settle(reading: OnlyReading, ended: Ended): Promise<void> {
+  const { commit, success, reader, requestId } = reading;
   const { status, error, images, usage, isIncomplete = false, isConclusive } = ended;
   const outcome: Outcome = {
     status,
@@ -126,7 +113,7 @@ export function settle({ commit, success, reader }: Reading, ended: Ended): Prom
     made: reader.facts.made,
     usage: isIncomplete ? undefined : (reader.facts.usage ?? usage),
     isConclusive,
-    upstreamRequestId: readRequestId(success.response) ?? reader.facts.upstreamRequestId,
+    upstreamRequestId: requestId,
   };
   return commit
     .run(success.sentTo, outcome)

@@ -15,10 +15,9 @@ import { type Call, type CallParts, toContext } from "./call.js";
 import { renderStream, toEnvelope, toResponseHeaders } from "./envelope.js";
 import { ImageBudget } from "./image-budget.js";
 import type { Piece } from "./json-reader.js";
-import { createReading, type Reading } from "./json-reading.js";
+import { OnlyReading } from "./json-reading.js";
 import {
   fail,
-  findRefusal,
   findRelayError,
   refuseCoding,
   settle,
@@ -52,12 +51,10 @@ export function respondWithJson(
   commit: Commit,
   success: UpstreamSuccess,
 ): Promise<GatewayResponse> {
-  const { parsed } = success;
-  if (parsed === undefined || parsed.text.length > parts.maxResponseBytes) {
-    return respondWithBody(parts, call, commit, success);
-  }
-  call.bytes.addAnyway(parsed.text.length);
-  const reading = createReading(parts, call, commit, success, parsed);
+  if (success.parsed === undefined) return respondWithBody(parts, call, commit, success);
+  const reading = new OnlyReading(parts, call, commit, success);
+  if (reading.parsed === undefined) return respondWithBody(parts, call, commit, success);
+  call.bytes.addAnyway(reading.parsed.text.length);
   try {
     return respondWithHeld(reading, reading.reader.complete());
   } catch (flaw) {
@@ -86,7 +83,7 @@ async function respondWithBody(
       return respondWithStream(parts, call, commit, { ...success, response: replayed });
     }
   }
-  const reading = createReading(parts, call, commit, success);
+  const reading = new OnlyReading(parts, call, commit, success);
   const held = await readHeld(reading, start);
   if (held.flaw !== undefined) {
     reading.delivery.cancel(held.flaw);
@@ -113,7 +110,7 @@ interface Held {
  * Reads until the response has ended, or is longer than what is held and certain to have an image. A response that
  * reports a failure is read to its end, because it may report usage.
  */
-async function readHeld(reading: Reading, start: BodyStart): Promise<Held> {
+async function readHeld(reading: OnlyReading, start: BodyStart): Promise<Held> {
   const { reader, isNative, maxHeldBytes, call } = reading;
   const body = reading.success.response.body[Symbol.asyncIterator]();
   const pieces: Piece[] = [];
@@ -145,44 +142,44 @@ async function readHeld(reading: Reading, start: BodyStart): Promise<Held> {
 }
 
 /** Waits until the store has taken what may be an image. It is then not held any more. */
-async function storeArrived({ delivery, call }: Reading): Promise<void> {
-  if (delivery.early !== undefined) call.bytes.remove(await delivery.early.drain());
+async function storeArrived(reading: OnlyReading): Promise<void> {
+  if (reading.isStored) reading.call.bytes.remove((await reading.delivery.early?.drain()) ?? 0);
 }
 
 /**
  * The complete response. Its end arrived before anything was sent to the client. Long base64 is sent in the chunks in which it
  * arrived.
  */
-async function respondWithHeld(reading: Reading, pieces: readonly Piece[]): Promise<GatewayResponse> {
+async function respondWithHeld(reading: OnlyReading, pieces: readonly Piece[]): Promise<GatewayResponse> {
   const { parts, call, reader, isNative } = reading;
-  const refusal = findRefusal(reading);
+  const refusal = reading.findRefusal();
   // The native endpoint sends on every JSON response, also one without an image.
   if (refusal !== undefined && !isNative) {
     await settle(reading, { status: refusal.status, error: refusal, images: 0, isConclusive: true });
     throw refusal;
   }
   if (reading.events !== undefined) return sendPieces(reading, pieces);
-  if (!isNative && pieces.some((piece) => isStreamedLink(reading.delivery, piece))) {
+  // Without an image to deliver nothing has to be awaited.
+  const plain = pieces.every(isPlain) ? pieces : undefined;
+  if (!isNative && plain === undefined && pieces.some((piece) => isStreamedLink(reading.delivery, piece))) {
     return respondWithLinks(reading, pieces);
   }
   // Only then it is known which images are held, and which are read from the store or lost.
-  if (reading.delivery.early !== undefined) await reading.delivery.early.endAll();
+  if (reading.isStored) await reading.delivery.early?.endAll();
   const maxBytes = Math.max(parts.maxHeldImageBytes, call.keptBytes);
-  if (!isNative && reading.delivery.forwardsBase64 && measurePieces(pieces) > maxBytes) {
+  if (!isNative && measurePieces(pieces) > maxBytes && reading.delivery.forwardsBase64) {
     return sendPieces(reading, pieces);
   }
   if (refusal !== undefined) call.report.failed(refusal);
   await settle(reading, { status: 200, error: refusal, images: reader.facts.images, isConclusive: true });
-  // Without an image to deliver nothing has to be awaited.
-  const text = pieces.every(isPlain)
-    ? joinText([...pieces, ...reader.end([])])
-    : await renderHeld(reading, pieces);
+  const text =
+    plain === undefined ? await renderHeld(reading, pieces) : joinText([...plain, ...reader.end([])]);
   const body = refusal === undefined ? text : parts.mask(text);
   return { status: 200, headers: toResponseHeaders("application/json", toContext(call)), body };
 }
 
 /** @throws GatewayError if the operator refused every image */
-async function renderHeld(reading: Reading, pieces: readonly Piece[]): Promise<string> {
+async function renderHeld(reading: OnlyReading, pieces: readonly Piece[]): Promise<string> {
   const { reader, isNative, delivery, output } = reading;
   if (isNative) return replaceImages(delivery, pieces);
   const delivered = await deliverPieces(output, pieces);
@@ -195,7 +192,7 @@ async function renderHeld(reading: Reading, pieces: readonly Piece[]): Promise<s
  * JSON whose images are links and become base64. If the images are small, the response is held until all of them have been
  * downloaded. Otherwise it begins, and they are downloaded while they are sent.
  */
-async function respondWithLinks(reading: Reading, pieces: readonly Piece[]): Promise<GatewayResponse> {
+async function respondWithLinks(reading: OnlyReading, pieces: readonly Piece[]): Promise<GatewayResponse> {
   const { parts, call, reader, delivery, output } = reading;
   const leaving = new AbortController();
   const budget = new ImageBudget(Math.max(parts.maxHeldImageBytes, call.keptBytes));
@@ -219,7 +216,7 @@ async function respondWithLinks(reading: Reading, pieces: readonly Piece[]): Pro
  * @param leaving aborted when nothing more is sent to the client
  */
 function sendPieces(
-  reading: Reading,
+  reading: OnlyReading,
   pieces: readonly Piece[],
   leaving = new AbortController(),
 ): GatewayResponse {
@@ -247,14 +244,14 @@ function sendPieces(
 }
 
 /** The end of a response. Events without an image end with the error of the operator's function. */
-function passEnd({ reader, delivery, events, parts }: Reading): readonly Uint8Array[] {
+function passEnd({ reader, delivery, events, parts }: OnlyReading): readonly Uint8Array[] {
   const refusal = events && delivery.findRefusal(reader.facts.images);
   const failed = refusal && events.fail(toEnvelope(refusal, parts.mask));
   return failed === undefined ? reader.end(delivery.errors).map(encodePiece) : [encodePiece(failed)];
 }
 
 /** Sends the rest of the response as it arrives. */
-async function relayRest(reading: Reading, pieces: readonly Piece[]): Promise<GatewayResponse> {
+async function relayRest(reading: OnlyReading, pieces: readonly Piece[]): Promise<GatewayResponse> {
   const { parts, call, success, reader, isNative, events, delivery } = reading;
   const { response } = success;
   const leaving = new AbortController();
@@ -269,7 +266,7 @@ async function relayRest(reading: Reading, pieces: readonly Piece[]): Promise<Ga
     checkEnd() {
       reader.complete();
       // In events, the failure of a response with images is in the last event.
-      const refusal = isNative || events !== undefined ? undefined : findRefusal(reading);
+      const refusal = isNative || events !== undefined ? undefined : reading.findRefusal();
       if (refusal !== undefined) throw refusal;
     },
     onEnd(end) {
