@@ -7,7 +7,7 @@ import { createPauses } from "./admission/pauses.js";
 import { createSlots } from "./admission/slot.js";
 import { findBudgetStore } from "./billing/budget.js";
 import { type CallerStore, findCallerStore } from "./billing/caller-store.js";
-import { type AlertDelivery, createAlertDelivery, createDelivery } from "./billing/delivery.js";
+import { type AlertDelivery, createAlertDelivery, createRecordDelivery } from "./billing/delivery.js";
 import { createHolds } from "./billing/hold.js";
 import type { BudgetStore, Ledger } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
@@ -226,7 +226,7 @@ interface PermanentTasks extends Tasks {
   readonly concurrency: number;
 }
 
-/** How many streams are read to their end after the client has disconnected, and for how long. */
+/** How many streams are read to their end after the client has disconnected, and for how long. Beyond that, what came is charged. */
 const BACKGROUND_READS = { streams: 1_000, ms: 900_000 };
 
 function createPermanentParts(
@@ -271,7 +271,7 @@ function createPermanentParts(
     refused: refusals.add,
     admission,
     events: createEvents(options, logger),
-    delivery: createDelivery({ ledger, send: options.onUsage, logger }),
+    delivery: createRecordDelivery({ ledger, send: options.onUsage, logger }),
     budgetStore,
     alerts: createAlertDelivery({
       store: budgetStore,

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { createDelivery } from "./billing/delivery.js";
+import { createRecordDelivery } from "./billing/delivery.js";
 import { createHolds } from "./billing/hold.js";
 import type { EntryFailure, Ledger } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
@@ -29,7 +29,7 @@ function open(
   const log = (fields: object, message: string): void => void logs.push({ ...fields, message });
   const logger = { warn: log, error: log };
   const sent: object[] = [];
-  const delivery = createDelivery({ ledger, send: (record) => sent.push(record), logger });
+  const delivery = createRecordDelivery({ ledger, send: (record) => sent.push(record), logger });
   const maintenance = createMaintenance({
     ledger,
     delivery,
@@ -97,7 +97,7 @@ describe("maintenance", () => {
     const sweep = vi.fn<Ledger["sweep"]>(async () => []);
     const ledger = { ...createMemoryLedger(), sweep };
     const logger = { warn: vi.fn<() => void>(), error: vi.fn<() => void>() };
-    const delivery = createDelivery({ ledger, send: undefined, logger });
+    const delivery = createRecordDelivery({ ledger, send: undefined, logger });
     const repeated: { work: () => void; everyMs: number }[] = [];
     const end = vi.fn<() => void>();
     const repeat = (work: () => void, everyMs: number): (() => void) => {

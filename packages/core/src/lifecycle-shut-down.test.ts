@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { createDelivery } from "./billing/delivery.js";
+import { createRecordDelivery } from "./billing/delivery.js";
 import { createHolds, type Hold } from "./billing/hold.js";
 import type { Ledger } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
@@ -27,7 +27,7 @@ function open({ send, ledger: changed = {}, isAbortable = true }: Settings = {})
   const log = (fields: object, message: string): void => void logs.push({ ...fields, message });
   const logger = { warn: log, error: log };
   const steps: string[] = [];
-  const delivery = createDelivery({
+  const delivery = createRecordDelivery({
     ledger,
     logger,
     send:

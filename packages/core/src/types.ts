@@ -112,7 +112,8 @@ export interface ImageRequest {
   readonly maxImages: number;
   /**
    * How many upstream calls make the images of the request, if more than one: the model makes one image per call, and
-   * the client asked for several. Each of them can make an equal share of `maxImages`. Such a request does not stream.
+   * the client asked for several. Each of them can make an equal share of `maxImages`. None of them streams: with the stream
+   * format `openai` the gateway makes the stream from their responses.
    */
   readonly upstreamCalls?: number | undefined;
   /** The largest number of pixels of an image, if the size or the model's capabilities tell it. */

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createLazyQuery } from "../testing/lazy-query.js";
-import { createDelivery, type Delivery } from "./delivery.js";
+import { createRecordDelivery, type Delivery } from "./delivery.js";
 import type { Ledger } from "./ledger.js";
 import { createMemoryLedger } from "./memory-ledger.js";
 import type { SettledRecord, UsageRecord } from "./records.js";
@@ -34,7 +34,7 @@ function open(send: ((record: UsageRecord) => unknown) | undefined, changed: Par
   const ledger = { ...createMemoryLedger(), ...changed };
   const logs: object[] = [];
   const log = (fields: object, message: string): void => void logs.push({ ...fields, message });
-  const delivery = createDelivery({ ledger, send, logger: { warn: log, error: log } });
+  const delivery = createRecordDelivery({ ledger, send, logger: { warn: log, error: log } });
   const settle = async (...ids: readonly string[]): Promise<void> => {
     for (const id of ids) await ledger.settle(recordOf(id));
   };

@@ -68,7 +68,7 @@ const BATCH = 100;
 const LEASE_MS = 30_000;
 
 /** Creates the delivery of the records of a gateway. */
-export function createDelivery({ ledger, send, logger }: DeliveryParts): Delivery {
+export function createRecordDelivery({ ledger, send, logger }: DeliveryParts): Delivery {
   const onUnreadable = onceForEachId(({ id, error }) => {
     logger.error(
       { requestId: id, err: error },

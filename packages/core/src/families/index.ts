@@ -35,7 +35,6 @@ export type { BackgroundRules, Capabilities, LayerRules } from "./capabilities.j
 export type { Dialect } from "./dialect.js";
 export type { FailedResponse, UpstreamFailure } from "./failure.js";
 export type { Family, FieldTypes, NativePath, NormalizeContext } from "./family.js";
-export { countUpstreamCalls } from "./fan-out.js";
 export { qwenImage } from "./qwen-image/qwen-image.js";
 export type { ResponseShape, StreamReader, StreamResult, StreamShape } from "./response-shape.js";
 export { seedream } from "./seedream/seedream.js";
@@ -51,3 +50,4 @@ export {
 } from "./shared.js";
 export type { ProviderTask, Submission, TaskProtocol, TaskState } from "./task.js";
 export type { UpstreamBody, UpstreamCall } from "./upstream-call.js";
+export { countUpstreamCalls } from "./upstream-calls.js";

@@ -153,7 +153,8 @@ async function serve(
  * Releases what a call has reserved, in this order: the hold has ended; then its admission (limits, idempotency key);
  * then its slot; then its usage record is delivered. A client that has the response can repeat the request at once.
  *
- * For a complete response this happens before it is sent, except that a large body keeps its slot until it is read. For
+ * For a complete response this happens before it is sent, except that a large body keeps its slot until it is read, and that the
+ * delivery is not awaited. For
  * a streamed response it happens when the stream ends. The host learns this now, because Next accepts no work after the
  * head of a response.
  */
@@ -179,8 +180,9 @@ async function cleanUp(
   }
   const end = await commit.ended;
   await admission?.finish(isRepeatable ? toIdempotencyOutcome(end, response, idempotency) : FORGET);
+  const released = slot === undefined ? response : releaseAfterBody(response, slot);
   if (delivery.isNeeded) keepAlive(delivery.run());
-  return slot === undefined ? response : releaseAfterBody(response, slot);
+  return released;
 }
 
 function isComplete({ body }: GatewayResponse): boolean {

@@ -2,7 +2,7 @@ import type { Commit } from "../billing/commit.js";
 import { shownCodeOf } from "../errors.js";
 import type { GatewayResponse } from "../http.js";
 import type { CallParts } from "../responses/call.js";
-import { storesImages } from "../responses/create-delivery.js";
+import { storesImages } from "../responses/create-image-delivery.js";
 import { respondWithFanOut } from "../responses/fan-out.js";
 import { respondWithFanOutStream } from "../responses/fan-out-stream.js";
 import { respondWithJson } from "../responses/json.js";

@@ -6,7 +6,7 @@ import { findNoImageError } from "../upstream/failure.js";
 import { readRequestId } from "../upstream/read.js";
 import { MAX_OUTLINE_BYTES } from "../util/response-bounds.js";
 import type { Call, CallParts } from "./call.js";
-import { createDelivery, storesImages } from "./create-delivery.js";
+import { createImageDelivery, storesImages } from "./create-image-delivery.js";
 import { ImageBudget } from "./image-budget.js";
 import type { ImageDelivery } from "./image-delivery.js";
 import { EventLayout, JsonLayout } from "./image-parts.js";
@@ -59,7 +59,7 @@ export class Reading {
   /** Delivers the images. Created when it is needed: most small responses are sent as they are. */
   get delivery(): ImageDelivery {
     const { parts, call, success } = this;
-    this.#delivery ??= createDelivery(parts, call, success.channel, this.isNative);
+    this.#delivery ??= createImageDelivery(parts, call, success.channel, this.isNative);
     return this.#delivery;
   }
 

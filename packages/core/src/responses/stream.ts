@@ -14,7 +14,7 @@ import { readRequestId } from "../upstream/read.js";
 import { TransportError, type TransportResponse } from "../upstream/transport.js";
 import { isJsonObject } from "../util/json.js";
 import { type Call, type CallParts, checkCharged } from "./call.js";
-import { createDelivery } from "./create-delivery.js";
+import { createImageDelivery } from "./create-image-delivery.js";
 import { renderStream, toEnvelope } from "./envelope.js";
 import type { ImageDelivery } from "./image-delivery.js";
 import { type JsonReader, ScanningReader } from "./json-reader.js";
@@ -61,7 +61,7 @@ export async function respondWithStream(
   // request's body.
   let hasEvents = false;
   let awaitsImage = observer !== undefined;
-  const delivery = createDelivery(parts, call, success.channel, !isTranslated(request, dialect));
+  const delivery = createImageDelivery(parts, call, success.channel, !isTranslated(request, dialect));
   const translation = createTranslation(reader, {
     request,
     dialect,

@@ -1,7 +1,7 @@
 import type { Family } from "../families/family.js";
-import { countUpstreamCalls } from "../families/fan-out.js";
 import { readText } from "../families/shared.js";
 import type { ProviderTask, TaskProtocol } from "../families/task.js";
+import { countUpstreamCalls } from "../families/upstream-calls.js";
 import type { Usage } from "../types.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
 

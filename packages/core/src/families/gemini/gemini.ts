@@ -1,8 +1,8 @@
 import { isLink } from "../../images/reference-image.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
 import type { Family } from "../family.js";
-import { raiseSeed } from "../fan-out.js";
 import { createRowFinder, listModelNames } from "../shared.js";
+import { raiseSeed } from "../upstream-calls.js";
 import { toGeminiFailure } from "./failure.js";
 import { GEMINI_MODELS } from "./models.js";
 import { normalizeGemini, toGemini } from "./request.js";

@@ -6,10 +6,10 @@ import { type JsonObject, toPlainNumber } from "../../util/json.js";
 import { parseFields } from "../../util/parse-fields.js";
 import type { Capabilities } from "../capabilities.js";
 import type { NormalizeContext } from "../family.js";
-import { countUpstreamCalls } from "../fan-out.js";
 import { imageList } from "../image-list.js";
 import { splitOpenAiOnly } from "../shared.js";
 import type { UpstreamCall } from "../upstream-call.js";
+import { countUpstreamCalls } from "../upstream-calls.js";
 import { TEXT_TOKENS } from "./models.js";
 import { chooseGeminiSize } from "./size.js";
 

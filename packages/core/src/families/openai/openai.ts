@@ -1,6 +1,6 @@
 import type { Family } from "../family.js";
-import { raiseSeed } from "../fan-out.js";
 import { createRowFinder, listModelNames } from "../shared.js";
+import { raiseSeed } from "../upstream-calls.js";
 import { DIALECTS } from "./dialects.js";
 import { createFailureReader, OPENAI_CODES } from "./failure.js";
 import { OPENAI_MODELS, OTHER_MODELS } from "./models.js";

@@ -8,9 +8,9 @@ import { parseFields } from "../../util/parse-fields.js";
 import type { Capabilities } from "../capabilities.js";
 import { type ChosenSize, chooseNearestSize } from "../choose-size.js";
 import type { NormalizeContext } from "../family.js";
-import { countUpstreamCalls } from "../fan-out.js";
 import { imageList } from "../image-list.js";
 import { isReferenceImage } from "../shared.js";
+import { countUpstreamCalls } from "../upstream-calls.js";
 import { listDropped } from "./dialects.js";
 import { countMaxTokens } from "./tokens.js";
 

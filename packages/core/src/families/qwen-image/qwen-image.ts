@@ -1,9 +1,9 @@
 import type { ImageRequest } from "../../types.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
 import type { Family } from "../family.js";
-import { raiseSeed } from "../fan-out.js";
 import { listModelNames } from "../shared.js";
 import type { UpstreamCall } from "../upstream-call.js";
+import { raiseSeed } from "../upstream-calls.js";
 import { findQwenImageCapabilities, toQwenImageRowName } from "./capabilities.js";
 import { QWEN_IMAGE_MODELS } from "./models.js";
 import { normalizeNative } from "./native.js";

@@ -7,8 +7,8 @@ import { parseFields } from "../../util/parse-fields.js";
 import type { Capabilities } from "../capabilities.js";
 import { type ChosenSize, chooseNearestSize, isDefaultSize } from "../choose-size.js";
 import type { NormalizeContext } from "../family.js";
-import { countUpstreamCalls } from "../fan-out.js";
 import { splitOpenAiOnly } from "../shared.js";
+import { countUpstreamCalls } from "../upstream-calls.js";
 import {
   countDefaultImages,
   countMaxPixels,

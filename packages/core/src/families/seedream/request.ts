@@ -6,9 +6,9 @@ import { type JsonObject, toPlainNumber } from "../../util/json.js";
 import { parseFields } from "../../util/parse-fields.js";
 import type { Capabilities } from "../capabilities.js";
 import type { NormalizeContext } from "../family.js";
-import { countUpstreamCalls } from "../fan-out.js";
 import { imageList } from "../image-list.js";
 import { isReferenceImage, splitOpenAiOnly } from "../shared.js";
+import { countUpstreamCalls } from "../upstream-calls.js";
 import { countMaxPixels, REFERENCE_MEDIA_TYPES } from "./capabilities.js";
 import {
   checkCounts,
@@ -30,6 +30,7 @@ export function normalizeSeedream(fields: JsonObject, context: NormalizeContext)
   checkReferences([parsed.image ?? []].flat().length, capabilities);
   const images = readImages(parsed.image);
   checkModelFields(parsed, images, context);
+  // A client that sends the provider's own field gets one call.
   const upstreamCalls = parsed.sequential_image_generation ? 1 : countUpstreamCalls(parsed, context);
   const ofOneCall = upstreamCalls > 1 ? { ...parsed, n: 1 } : parsed;
   const sequential = readSequential(ofOneCall, capabilities);

@@ -1,8 +1,8 @@
 import type { ImageRequest } from "../../types.js";
 import type { Family } from "../family.js";
-import { raiseSeed } from "../fan-out.js";
 import { listModelNames } from "../shared.js";
 import type { UpstreamCall } from "../upstream-call.js";
+import { raiseSeed } from "../upstream-calls.js";
 import { findSeedreamCapabilities, toSeedreamRowName } from "./capabilities.js";
 import { SEEDREAM_MODELS } from "./models.js";
 import { normalizeNative, normalizeSeedream } from "./request.js";

@@ -8,7 +8,7 @@ import { ImageDelivery } from "./image-delivery.js";
  * @param source the channel that made the images
  * @param isNative true if the client gets the provider's own JSON or events
  */
-export function createDelivery(
+export function createImageDelivery(
   { transport, results, afterImage }: CallParts,
   { id, billed: { caller }, linkBase, request, bytes, logger, onImage, firstImageIndex = 0 }: Call,
   source: ResultSource,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { countUpstreamCalls, raiseSeed } from "./fan-out.js";
+import { countUpstreamCalls, raiseSeed } from "./upstream-calls.js";
 
 const ONE = { imagesPerCall: 1 };
 

@@ -3,8 +3,11 @@ import { type JsonObject, toPlainNumber } from "../util/json.js";
 import type { NormalizeContext } from "./family.js";
 
 /**
- * How many upstream calls a request of `/v1` takes: `n` if the model makes one image per call, else one. A family that
- * makes several images per call has its own rule for `n`.
+ * How many upstream calls a request of `/v1` takes. `n` becomes images in one of three ways:
+ *
+ * 1. The model makes one image per call (`imagesPerCall: 1`): one call for each image, see `responses/fan-out.ts`.
+ * 2. Other Seedream models: one call with `sequential_image_generation`, see `seedream/sequential-images.ts`.
+ * 3. Other models: one call that sends `n`. An `n` above the limit of the model is refused.
  *
  * @throws GatewayError `invalid_request_error` if `n` is above `maxUpstreamCalls`, or if several calls would have to stream
  * in the native format. With the stream format `openai` the gateway makes the stream from the responses of the calls.
