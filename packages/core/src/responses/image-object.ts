@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../util/json.js";
+import { isJsonObject, type JsonObject, parseJson } from "../util/json.js";
 import { createJsonScanner, type JsonScanner } from "./json-scanner.js";
 import { createJsonShortener, type JsonShortener } from "./shorten-json.js";
 
@@ -74,7 +74,7 @@ export class ImageObject {
   }
 
   #readValue(bytes: Uint8Array): void {
-    const value = parse(decoder.decode(bytes));
+    const value = parseJson(decoder.decode(bytes));
     if (value === undefined) return this.#scanner.giveUp();
     define(this.#members, this.#key, value);
     if (this.hasBegun) this.#handler.onMember(this.#key, value);
@@ -97,7 +97,7 @@ export class ImageObject {
 
   #endParts(): void {
     this.#isPassing = false;
-    const value = this.#long && parse(this.#long.read());
+    const value = this.#long && parseJson(this.#long.read());
     if (value !== undefined) define(this.#longMembers, this.#key, value);
     this.#long = undefined;
   }
@@ -115,13 +115,4 @@ export function hasImage(value: unknown): value is JsonObject {
 
 function isFilled(value: unknown): boolean {
   return typeof value === "string" && value !== "";
-}
-
-/** `undefined` if the text is not JSON. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,5 @@
 import { createHeldBytes } from "../util/held-bytes.js";
+import { parseJson } from "../util/json.js";
 import { createJsonShortener, parseUpToString } from "./shorten-json.js";
 
 /** The kind of an item. `link`: an image that has a URL and no base64, and that must be converted. */
@@ -64,7 +65,7 @@ export function readLargeItem(handler: LargeItemHandler, isPassed: boolean): Lar
       else if (state === "image") handler.onBytes(bytes);
     },
     end() {
-      const item = parse(shortener.read());
+      const item = parseJson(shortener.read());
       if (state === "image") return handler.onImageEnd(item);
       if (item === undefined) return handler.onUnreadable();
       const kind = handler.findKind(item);
@@ -75,12 +76,4 @@ export function readLargeItem(handler: LargeItemHandler, isPassed: boolean): Lar
       handler.onImageEnd(item);
     },
   };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

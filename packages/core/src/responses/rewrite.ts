@@ -1,7 +1,7 @@
 import type { ResponseShape } from "../families/response-shape.js";
 import type { ResultError, ResultImage } from "../types.js";
 import { createHeldBytes } from "../util/held-bytes.js";
-import { isJsonObject, type JsonObject } from "../util/json.js";
+import { isJsonObject, type JsonObject, parseJson } from "../util/json.js";
 import type { JsonStatus } from "../util/json-walker.js";
 import type { ArrivingBytes } from "./image-budget.js";
 import { ImageObject } from "./image-object.js";
@@ -210,7 +210,7 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
   };
 
   const readShortened = (shortener: JsonShortener | undefined): void => {
-    const value = shortener && parseText(shortener.read());
+    const value = shortener && parseJson(shortener.read());
     if (value !== undefined) reader.readMember(member, value);
   };
 
@@ -254,7 +254,7 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
 
   /** Gives the response up if the value is not JSON. */
   function parse(bytes: Uint8Array): unknown {
-    const value = parseText(decoder.decode(bytes));
+    const value = parseJson(decoder.decode(bytes));
     if (value === undefined) scanner.giveUp();
     return value;
   }
@@ -309,15 +309,6 @@ function omitMembers(item: JsonObject, { leftOut = [] }: ResponseShape): JsonObj
 /** An image that the provider delivered as a link only. */
 export function isLink(item: unknown): item is ResultImage & { readonly url: string } {
   return isJsonObject(item) && typeof item["url"] === "string" && !item["b64_json"];
-}
-
-/** `undefined` if the text is not JSON. */
-function parseText(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Smaller pieces are joined, because a write of its own costs more than a copy. */

@@ -3,6 +3,15 @@ import { type GatewayError, invalidRequest } from "../errors.js";
 /** A JSON object as it came over the wire: keys are known, values are not. */
 export type JsonObject = Record<string, unknown>;
 
+/** Returns the value of a text, or `undefined` if the text is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** True for what JSON writes in braces; arrays and `null` are not objects. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
