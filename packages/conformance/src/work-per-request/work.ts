@@ -19,13 +19,16 @@ export interface Work {
 }
 
 /**
- * The commands for the process of the gateway. `stop counting` returns the {@link Work}. `stop allocating` returns
+ * The commands for the process of the gateway. `stop counting` returns the {@link Work}, `stop listing files` the source
+ * files of core that ran. `stop allocating` returns
  * the bytes that were allocated on the heap, or nothing if a garbage collection freed some of them. `tell what is
  * held` returns the bytes of the heap and of buffers after a garbage collection.
  */
 export type Order =
   | "start counting"
   | "stop counting"
+  | "start listing files"
+  | "stop listing files"
   | "start allocating"
   | "stop allocating"
   | "tell what is held";
