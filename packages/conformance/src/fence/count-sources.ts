@@ -29,7 +29,7 @@ const DOORS =
   /^(?:index|gateway|assemble|configuration|stores|adapter|testing)\.ts$|^billing\/index\.ts$|^families\/index\.ts$/;
 
 /** Imports from the kernel into features or into a family. */
-export function countImportsOfFeatures(): number {
+export function countImports(): number {
   let count = 0;
   for (const name of NAMES) {
     if (FEATURES.test(name) || DOORS.test(name) || name.startsWith("families/")) continue;

@@ -2,14 +2,8 @@
 export interface Work {
   /** System calls that write to clients, minus one for each chunk from the provider. */
   readonly moreWritesThanReads: number;
-  readonly jsonParses: number;
-  readonly jsonParsedChars: number;
-  readonly jsonStringifies: number;
-  readonly jsonStringifiedChars: number;
   /** Bytes that were decoded to strings. */
   readonly decodedBytes: number;
-  /** Bytes that were encoded from strings. */
-  readonly encodedBytes: number;
   /** Bytes that were copied from one buffer to another. */
   readonly copiedBytes: number;
   readonly promises: number;
