@@ -14,9 +14,8 @@ export interface Work {
 
 /**
  * The commands for the process of the gateway. `stop counting` returns the {@link Work}, `stop listing files` the source
- * files of core that ran. `stop allocating` returns
- * the bytes that were allocated on the heap, or nothing if a garbage collection freed some of them. `tell what is
- * held` returns the bytes of the heap and of buffers after a garbage collection.
+ * files of core that ran. `stop allocating` returns the bytes that were allocated on the heap, or nothing if a garbage
+ * collection freed some of them. `tell what is held` returns the bytes of the heap and of buffers after a garbage collection.
  */
 export type Order =
   | "start counting"
