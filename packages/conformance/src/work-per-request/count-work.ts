@@ -7,12 +7,7 @@ type Counts = { -readonly [Name in keyof Work]: Work[Name] };
 
 const createCounts = (): Counts => ({
   moreWritesThanReads: 0,
-  jsonParses: 0,
-  jsonParsedChars: 0,
-  jsonStringifies: 0,
-  jsonStringifiedChars: 0,
   decodedBytes: 0,
-  encodedBytes: 0,
   copiedBytes: 0,
   promises: 0,
   timers: 0,
@@ -59,36 +54,22 @@ function countResource(counts: Counts, type: string): void {
 /** Each function calls the replaced function and counts its input or output. */
 function replaceAll(counts: Counts, isClient: (socket: Socket) => boolean): (() => void)[] {
   const decoded = (bytes: unknown): void => void (counts.decodedBytes += sizeOf(bytes));
-  const encoded = (bytes: unknown): void => void (counts.encodedBytes += sizeOf(bytes));
   const copied = (bytes: unknown): void => void (counts.copiedBytes += sizeOf(bytes));
   const sentBy = (socket: unknown): void => {
     if (socket instanceof Socket && isClient(socket)) counts.moreWritesThanReads++;
   };
   return [
-    replace(JSON, "parse", (_self, [text]) => {
-      counts.jsonParses++;
-      counts.jsonParsedChars += String(text).length;
-    }),
-    replace(JSON, "stringify", (_self, _values, text) => {
-      counts.jsonStringifies++;
-      counts.jsonStringifiedChars += typeof text === "string" ? text.length : 0;
-    }),
     replace(Buffer, "concat", (_self, _values, whole) => copied(whole)),
     replace(Buffer, "from", (_self, [source], made) => {
-      if (typeof source === "string") encoded(made);
-      else if (ArrayBuffer.isView(source)) copied(made);
+      if (ArrayBuffer.isView(source)) copied(made);
     }),
     replace(Buffer.prototype, "toString", (self, [, from = 0, to = sizeOf(self)]) => {
       counts.decodedBytes += Number(to) - Number(from);
-    }),
-    replace(Buffer.prototype, "write", (_self, _values, written) => {
-      counts.encodedBytes += Number(written);
     }),
     replace(Buffer.prototype, "copy", (_self, _values, written) => {
       counts.copiedBytes += Number(written);
     }),
     replace(TextDecoder.prototype, "decode", (_self, [bytes]) => decoded(bytes)),
-    replace(TextEncoder.prototype, "encode", (_self, _values, bytes) => encoded(bytes)),
     replace(Object.getPrototypeOf(Uint8Array.prototype), "set", (_self, [bytes]) => copied(bytes)),
     replace(Object.getPrototypeOf(Uint8Array.prototype), "slice", (_self, _values, made) => copied(made)),
     // Node parses requests without these functions.

@@ -11,6 +11,8 @@ export interface GatewayProcess {
   readonly url: string;
   /** The work of the gateway during this action. */
   countWork(work: () => Promise<void>): Promise<Work>;
+  /** The source files of core that run during this action. */
+  listFiles(work: () => Promise<void>): Promise<readonly string[]>;
   /** The heap bytes that the gateway allocates during this action; `undefined` if they are unknown. */
   countAllocated(work: () => Promise<void>): Promise<number | undefined>;
   /** The bytes that the gateway holds. */
@@ -43,6 +45,11 @@ export async function startGateway(providerUrl: string, flags: readonly string[]
       await tell("start counting");
       await work();
       return tell<Work>("stop counting");
+    },
+    async listFiles(work) {
+      await tell("start listing files");
+      await work();
+      return tell<readonly string[]>("stop listing files");
     },
     async countAllocated(work) {
       await tell("start allocating");

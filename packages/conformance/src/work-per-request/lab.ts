@@ -11,6 +11,10 @@ import type { Work } from "./work.js";
 export interface Lab {
   /** The work of the gateway for one request: the mean of several sequential requests. */
   countWork(scenario: Scenario, requests: number): Promise<Work>;
+  /** The promises of the gateway for one request: the fewest of several, because the network may cut a body into more chunks. */
+  countPromises(scenario: Scenario): Promise<number>;
+  /** The source files of core that run for each of several requests, so that work at an interval is not listed. */
+  listFiles(scenario: Scenario): Promise<readonly string[]>;
   /** The heap bytes that the gateway allocates for one request: the mean of several. */
   countAllocated(scenario: Scenario, requests: number): Promise<number>;
   /**
@@ -20,6 +24,9 @@ export interface Lab {
   countHeld(scenario: Scenario): Promise<number>;
   close(): Promise<void>;
 }
+
+/** How often an exact figure is counted. */
+const SAMPLES = 6;
 
 /** @param flags command-line flags for the runtime of the gateway */
 export async function openLab(flags: readonly string[] = []): Promise<Lab> {
@@ -40,6 +47,27 @@ export async function openLab(flags: readonly string[] = []): Promise<Lab> {
       await run(scenario, 2);
       const work = await gateway.countWork(() => run(scenario, requests));
       return divide(work, requests);
+    },
+    async countPromises(scenario) {
+      const fewest = async (requests: number): Promise<number> => {
+        const counts = [];
+        for (let time = 0; time < SAMPLES; time++) {
+          const { promises } = await gateway.countWork(() => run(scenario, requests));
+          counts.push(promises);
+        }
+        return Math.min(...counts);
+      };
+      await run(scenario, 2);
+      // Without the promises of the commands.
+      return (await fewest(1)) - (await fewest(0));
+    },
+    async listFiles(scenario) {
+      const lists = [];
+      for (let time = 0; time < SAMPLES; time++) {
+        lists.push(await gateway.listFiles(() => run(scenario, 1)));
+      }
+      const [first = [], ...others] = lists;
+      return first.filter((file) => others.every((list) => list.includes(file)));
     },
     async countAllocated(scenario, requests) {
       await run(scenario, 200);

@@ -7,6 +7,7 @@ import { getHeapStatistics } from "node:v8";
 import { createGateway, hashApiKey } from "@calotype/core";
 import { toNodeHandler } from "@calotype/node";
 import { createWorkCounter } from "./count-work.ts";
+import { createFileFinder, type FileFinder } from "./list-files.ts";
 import type { Order } from "./work.ts";
 
 /*
@@ -40,6 +41,7 @@ const gateway = createGateway({
 
 const clients = new WeakSet<Socket>();
 const counter = createWorkCounter((socket) => clients.has(socket));
+let files: FileFinder | undefined;
 let collections = 0;
 let heapBefore = 0;
 
@@ -62,6 +64,11 @@ async function obey(order: Order): Promise<unknown> {
       return counter.start();
     case "stop counting":
       return counter.stop();
+    case "start listing files":
+      files ??= await createFileFinder();
+      return files.start();
+    case "stop listing files":
+      return files?.stop();
     case "start allocating":
       collectGarbage();
       await settle();

@@ -1,0 +1,68 @@
+import { readImports } from "../support/read-imports.js";
+import { findFiles, readText } from "../support/workspace.js";
+
+const CORE = "packages/core/src/";
+const isTest = (path: string): boolean => /\.test\.tsx?$|\/testing\//.test(path);
+const CORE_FILES = findFiles(`${CORE}**/*.ts`);
+const SOURCES = CORE_FILES.filter((path) => !isTest(path));
+const NAMES = SOURCES.map((path) => path.slice(CORE.length));
+
+/** The code of a file without comments, so that only code is counted. */
+const codeOf = (path: string): string => readText(path).replaceAll(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm, "");
+const CODE = new Map(SOURCES.map((path) => [path, codeOf(path)]));
+
+/** How often core has this code, in the files that are chosen. */
+export const countCode = (pattern: RegExp, where: (name: string) => boolean = () => true): number =>
+  NAMES.filter(where).reduce(
+    (sum, name) => sum + [...(CODE.get(CORE + name) ?? "").matchAll(pattern)].length,
+    0,
+  );
+
+/**
+ * What is, or will be, a feature that can be left out: it leaves this list when it has moved to `features/`. Everything else but
+ * `families/` is the kernel.
+ */
+const FEATURES =
+  /^features\/|^results\/|^tasks\/|^webhooks\/|^callers\/|^openapi(?:\/|\.ts|-)|^reference(?:\.ts|-)|^(?:cors|estimate|telemetry|observation|call-log|channel-control|continue-calls|models-endpoint|files-endpoint|tasks-endpoint|healthz-endpoint|operator)\.ts|^billing\/(?:memory-tasks|memory-webhooks|memory-callers|memory-history|task-store|caller-store|reprice|reports|usage-|gateway-usage|periods|budget|read-budgets|record-pages)|^admission\/pauses|^upstream\/probe-channel|^channels\/(?:status|paused)/;
+/** What composes a gateway of all features, and the entry points. */
+const DOORS =
+  /^(?:index|gateway|assemble|configuration|stores|adapter|testing)\.ts$|^billing\/index\.ts$|^families\/index\.ts$/;
+
+/** Imports from the kernel into features or into a family. */
+export function countImports(): number {
+  let count = 0;
+  for (const name of NAMES) {
+    if (FEATURES.test(name) || DOORS.test(name) || name.startsWith("families/")) continue;
+    for (const specifier of readImports(readText(CORE + name))) {
+      if (!specifier.startsWith(".")) continue;
+      const target = new URL(specifier, `file:///${name}`).pathname.slice(1).replace(/\.js$/, ".ts");
+      if (FEATURES.test(target) || /^families\/(?:seedream|qwen-image|openai|gemini)\//.test(target)) count++;
+    }
+  }
+  return count;
+}
+
+/** The names of types that are declared in more than one file. */
+export function countRepeatedTypes(): number {
+  const files = new Map<string, number>();
+  for (const code of CODE.values()) {
+    const names = new Set(
+      Array.from(
+        code.matchAll(/^(?:export )?(?:interface|type|class|abstract class) (\w+)/gm),
+        ([, name]) => name ?? "",
+      ),
+    );
+    for (const name of names) files.set(name, (files.get(name) ?? 0) + 1);
+  }
+  return [...files.values()].filter((count) => count > 1).length;
+}
+
+export const countRootFiles = (): number => NAMES.filter((name) => !name.includes("/")).length;
+
+/** In hundreds of lines, so that not every change has to write the figure. */
+const hundredLinesOf = (paths: readonly string[]): number =>
+  Math.ceil(paths.reduce((sum, path) => sum + readText(path).split("\n").length - 1, 0) / 100);
+
+export const countLinesOfCore = (): number => hundredLinesOf(SOURCES);
+export const countLinesOfTests = (): number =>
+  hundredLinesOf([...CORE_FILES.filter(isTest), ...findFiles("packages/conformance/src/**/*.ts")]);

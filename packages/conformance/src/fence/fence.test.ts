@@ -1,0 +1,103 @@
+import { afterAll, expect, it } from "vitest";
+import { type Lab, openLab } from "../work-per-request/lab.js";
+import { SCENARIOS, type ScenarioName } from "../work-per-request/scenarios.js";
+import {
+  countCode,
+  countImports,
+  countLinesOfCore,
+  countLinesOfTests,
+  countRepeatedTypes,
+  countRootFiles,
+} from "./count-sources.js";
+import { compareToUndici, countBundle } from "./measure-build.js";
+
+/*
+ * The figures of the code that can be counted, and where they shall end. A figure may only shrink. Speed and memory are checked
+ * by `npm run bench`. Requests go to the gateway of `server-process.ts`, which has all features. A gateway that is composed of
+ * limits and a ledger only does not exist yet, so its files are not counted.
+ */
+
+interface Figure {
+  /** What is counted. */
+  readonly counts: string;
+  /** The figure today. */
+  readonly today: number;
+  /** Where it shall end. Today's figure, if it has no other goal. */
+  readonly goal: number;
+}
+
+/** A figure that is the same in each run. If the code has less, write that into the table. More fails. */
+interface Counted extends Figure {
+  readonly count: () => number | Promise<number>;
+}
+
+/**
+ * A figure that depends on the machine: a time, or how the network cuts a body into chunks. It has only an upper bound, because
+ * a smaller figure may be chance. Write a smaller bound when the code has become better.
+ */
+interface Bounded extends Figure {
+  readonly measure: (today: number) => Promise<number>;
+}
+
+let opened: Promise<Lab> | undefined;
+const lab = (): Promise<Lab> => (opened ??= openLab());
+afterAll(async () => await (await opened)?.close());
+
+const countPromises = async (name: ScenarioName): Promise<number> =>
+  await (await lab()).countPromises(SCENARIOS[name]);
+const promisesFor = (name: ScenarioName) => ({
+  counts: `promises for a request: ${name}`,
+  count: () => countPromises(name),
+});
+/** The network decides in how many chunks a long response arrives. Each makes two promises: the read, and the wait of the host. */
+const promisesForChunks = (name: ScenarioName) => ({
+  counts: `promises for a request: ${name}`,
+  measure: () => countPromises(name),
+});
+
+const countFiles = async (): Promise<number> => (await (await lab()).listFiles(SCENARIOS.small)).length;
+const ALL = `import { createGateway } from "@calotype/core"; export default createGateway({});`;
+const BILLING = `export * from "@calotype/core/billing";`;
+const OPEN = /\bholds\.open\(/g;
+const TAKE_OVER = /\bholds\.(?:adopt|resume)\(/g;
+const END = /\bhold\.(?:settle|release|abandon)\(/g;
+const isNotHold = (name: string): boolean => name !== "billing/hold.ts" && name !== "billing/commit.ts";
+const COMMIT = /\bnew Commit\(/g;
+const ITERATOR = /class \w+(?:<[^>]*>)?[^{]*implements[^{]*Async(?:IterableIterator|Iterable|Iterator)</g;
+const PARTS = /\binterface \w*Parts\b/g;
+
+const FIGURES: readonly (Counted | Bounded)[] = [
+  { counts: "imports from the kernel into features or families", today: 72, goal: 0, count: countImports },
+  { counts: "places that open a hold", today: 1, goal: 1, count: () => countCode(OPEN) },
+  { counts: "places that take a hold over", today: 2, goal: 2, count: () => countCode(TAKE_OVER) },
+  { counts: "ends of holds besides the commit", today: 0, goal: 0, count: () => countCode(END, isNotHold) },
+  { counts: "places that create a commit", today: 2, goal: 2, count: () => countCode(COMMIT) },
+  { counts: "files of core that run for a small request", today: 119, goal: 60, count: countFiles },
+  { ...promisesFor("small"), today: 73, goal: 40 },
+  { ...promisesForChunks("4 MB of base64 in a response"), today: 358, goal: 358 },
+  { ...promisesForChunks("100 events of 500 B"), today: 279, goal: 279 },
+  { ...promisesForChunks("10 events of 1 MB"), today: 737, goal: 737 },
+  { ...promisesFor("a form with 3 files of 10 MB"), today: 3155, goal: 3155 },
+  { ...promisesFor("JSON with 3 data URLs of 4 MB"), today: 110, goal: 110 },
+  { counts: "hundreds of bytes for Workers: all features", today: 1660, goal: 1400, count: countBundle(ALL) },
+  { counts: "hundreds of bytes for Workers: billing", today: 164, goal: 164, count: countBundle(BILLING) },
+  { counts: "import of core, over undici", today: 2, goal: 1.3, measure: compareToUndici("") },
+  { counts: "import of billing, over undici", today: 0.25, goal: 0.25, measure: compareToUndici("/billing") },
+  { counts: "classes that iterate over bytes", today: 5, goal: 5, count: () => countCode(ITERATOR) },
+  { counts: "interfaces named …Parts", today: 54, goal: 12, count: () => countCode(PARTS) },
+  { counts: "type names that are declared in several files", today: 34, goal: 0, count: countRepeatedTypes },
+  { counts: "files at the root of core/src", today: 36, goal: 5, count: countRootFiles },
+  { counts: "hundreds of lines of core without tests", today: 485, goal: 340, count: countLinesOfCore },
+  { counts: "hundreds of lines of tests, with conformance", today: 954, goal: 700, count: countLinesOfTests },
+];
+
+const COUNTED = FIGURES.filter((figure) => "count" in figure);
+it.each(COUNTED)("$counts: $today, in the end $goal", async ({ today, count }) => {
+  // If it is smaller, write it into the table, so that it stays so. It must not be larger.
+  expect(await count()).toBe(today);
+});
+
+const BOUNDED = FIGURES.filter((figure) => "measure" in figure);
+it.each(BOUNDED)("$counts: at most $today, in the end $goal", async ({ today, measure }) => {
+  expect(await measure(today)).toBeLessThanOrEqual(today);
+});
