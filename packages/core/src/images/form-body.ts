@@ -1,3 +1,4 @@
+import { encodeText } from "../util/utf8.js";
 import { type BodyPart, createProducedBody, type ProducedBody } from "./produced-body.js";
 import { decodeDataUrl, isUploadedImage, type ReferenceImage, readMediaType } from "./reference-image.js";
 
@@ -28,13 +29,12 @@ export interface FormBody {
 export function toFormBody(parts: readonly FormPart[]): FormBody {
   // A client cannot know this value, so it cannot send a field or a file that contains it.
   const boundary = `calotype-${crypto.randomUUID()}`;
-  const encoder = new TextEncoder();
   const written = parts.flatMap((part): BodyPart[] => [
-    encoder.encode(`--${boundary}\r\n${writeHead(part)}\r\n\r\n`),
-    "value" in part ? encoder.encode(part.value) : toBytes(part.file),
-    encoder.encode("\r\n"),
+    encodeText(`--${boundary}\r\n${writeHead(part)}\r\n\r\n`),
+    "value" in part ? encodeText(part.value) : toBytes(part.file),
+    encodeText("\r\n"),
   ]);
-  const body = createProducedBody([...written, encoder.encode(`--${boundary}--\r\n`)]);
+  const body = createProducedBody([...written, encodeText(`--${boundary}--\r\n`)]);
   return { body, contentType: `multipart/form-data; boundary=${boundary}` };
 }
 

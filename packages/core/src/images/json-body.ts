@@ -1,4 +1,5 @@
 import type { JsonObject } from "../util/json.js";
+import { encodeText } from "../util/utf8.js";
 import { type BodyPart, createProducedBody, type ProducedBody } from "./produced-body.js";
 import {
   stringifyUploads,
@@ -19,10 +20,9 @@ export function toJsonBody(value: JsonObject): string | ProducedBody {
   if (images.length === 0) return outline;
   // Strings alternate with indexes of images.
   const pieces = outline.split(new RegExp(`${mark}\\[(\\d+)\\]`));
-  const encoder = new TextEncoder();
   return createProducedBody(
     pieces.flatMap((piece, index): BodyPart[] => {
-      if (index % 2 === 0) return [encoder.encode(piece)];
+      if (index % 2 === 0) return [encodeText(piece)];
       const written = images[Number(piece)];
       return written === undefined ? [] : writeImage(...written);
     }),
@@ -36,5 +36,5 @@ function writeImage(image: UploadedImage, form: WrittenForm): BodyPart[] {
   if (dataUrl !== undefined)
     return [form === "data-url" ? dataUrl : dataUrl.subarray(dataUrl.indexOf(COMMA) + 1)];
   const base64 = { base64: image };
-  return form === "data-url" ? [new TextEncoder().encode(toDataUrlPrefix(mediaType)), base64] : [base64];
+  return form === "data-url" ? [encodeText(toDataUrlPrefix(mediaType)), base64] : [base64];
 }

@@ -1,6 +1,7 @@
 import type { Slot } from "../admission/slot.js";
 import type { GatewayResponse } from "../http.js";
 import { ChunkReader } from "../util/chunk-flow.js";
+import { toBytes } from "../util/utf8.js";
 
 /** In bytes. A smaller body is written at once, and uses little memory if its client does not read it. */
 const LARGE_BODY_BYTES = 256 * 1024;
@@ -16,7 +17,7 @@ export function releaseAfterBody(response: GatewayResponse, slot: Pick<Slot, "re
     slot.release();
     return response;
   }
-  const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
+  const bytes = toBytes(body);
   const withLength = { ...headers, "content-length": String(bytes.length) };
   return { ...response, headers: withLength, body: toSingleChunk(bytes, slot) };
 }

@@ -196,7 +196,7 @@ describe.each([
   it.each([
     ["beside others", 41, { code: "overloaded", retryAfterSeconds: 1 }],
     ["at all", 50, { code: "request_too_large", status: 413 }],
-  ])("is refused in the middle if its bytes do not fit %s", async (_what, last, error) => {
+  ])("is refused in the middle if its bytes do not fit %s", async (_where, last, error) => {
     const sender = create();
     const { read, clock, budget } = open(sender.body, 100);
     budget.open("you", 0)?.add(9);

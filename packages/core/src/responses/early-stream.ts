@@ -10,6 +10,7 @@ import {
   StagedFlow,
 } from "../util/chunk-flow.js";
 import { toOneLine } from "../util/one-line.js";
+import { encodeText } from "../util/utf8.js";
 import { Relay } from "./relay.js";
 import { HEARTBEAT } from "./sse.js";
 import type { StreamClient } from "./stream-client.js";
@@ -22,8 +23,6 @@ export interface EarlyStreamOptions {
   readonly client: StreamClient;
   readonly logger: Logger;
 }
-
-const encoder = new TextEncoder();
 
 /**
  * Returns the body of a stream that begins before its response is there. It sends a comment at once and after each silent
@@ -40,13 +39,13 @@ export function beginEarly(
 ): ChunkReader {
   let isEarly = true;
   return new Relay(new ChunkReader(new LaterEvents(response, client, logger)), {
-    first: [encoder.encode(HEARTBEAT)],
+    first: [encodeText(HEARTBEAT)],
     pass(chunk) {
       isEarly = false;
       return [chunk];
     },
     // The response has comments of its own.
-    beat: () => (isEarly ? [encoder.encode(HEARTBEAT)] : []),
+    beat: () => (isEarly ? [encodeText(HEARTBEAT)] : []),
     heartbeatMs,
   });
 }
@@ -127,18 +126,18 @@ class EventStage implements ChunkStage {
     const start = this.#start ?? [];
     const isEmpty = start.length === 0 && !this.#isJson;
     const rest = this.#start === undefined || isEmpty ? [] : this.#begin(start, this.#isJson);
-    return this.#isJson ? [...rest, encoder.encode("\n\n")] : rest;
+    return this.#isJson ? [...rest, encodeText("\n\n")] : rest;
   }
 
   #begin(start: readonly Uint8Array[], isJson: boolean): readonly Uint8Array[] {
     this.#start = undefined;
     this.#isJson = isJson;
     const bytes = withoutMark(join(start));
-    return [isJson ? join([encoder.encode(this.#prefix), toOneLine(bytes)]) : bytes];
+    return [isJson ? join([encodeText(this.#prefix), toOneLine(bytes)]) : bytes];
   }
 }
 
-const HEARTBEAT_BYTES = encoder.encode(HEARTBEAT);
+const HEARTBEAT_BYTES = encodeText(HEARTBEAT);
 
 function isHeartbeat(chunk: Uint8Array): boolean {
   return (

@@ -1,4 +1,5 @@
 import { createHeldBytes } from "../util/held-bytes.js";
+import { encodeText } from "../util/utf8.js";
 import { LineScanner } from "./sse-lines.js";
 
 const decoder = new TextDecoder();
@@ -13,7 +14,7 @@ export interface EventLineHandler {
   onBytes?(bytes: Uint8Array): void;
 }
 
-const DATA = new TextEncoder().encode("data:");
+const DATA = encodeText("data:");
 const BYTE_ORDER_MARK = Uint8Array.of(0xef, 0xbb, 0xbf);
 const LINE_BREAK = Uint8Array.of(0x0a);
 /** In bytes. Of a longer line that is not data, the rest is ignored. */

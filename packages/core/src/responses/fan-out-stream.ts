@@ -5,6 +5,7 @@ import type { ImageResult, ResultError } from "../types.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
 import { DownloadError } from "../upstream/download.js";
 import { isJsonObject } from "../util/json.js";
+import { encodeText } from "../util/utf8.js";
 import { type Call, type CallParts, checkCharged, cutOffError, toContext } from "./call.js";
 import { renderStream, toEnvelope } from "./envelope.js";
 import {
@@ -82,7 +83,7 @@ export async function respondWithFanOutStream(
   const body = new Relay(sent, {
     first: [first.value],
     pass: (chunk) => [chunk],
-    passEnd: () => [encoder.encode(events.end(summarize(ends ?? [], parts)))],
+    passEnd: () => [encodeText(events.end(summarize(ends ?? [], parts)))],
     async onEnd(end) {
       const error = end.reason === "failed" ? toStreamError(end.error) : undefined;
       if (error !== undefined) call.report.failed(error);
@@ -99,7 +100,7 @@ export async function respondWithFanOutStream(
     },
     passFailure(error) {
       const failed = events.fail(toEnvelope(toStreamError(error), parts.mask));
-      return failed === undefined ? undefined : encoder.encode(failed);
+      return failed === undefined ? undefined : encodeText(failed);
     },
     onAbandoned(stream) {
       leave();
@@ -110,8 +111,6 @@ export async function respondWithFanOutStream(
   });
   return renderStream(body, toContext(call));
 }
-
-const encoder = new TextEncoder();
 
 /** The response of one call, before it is read. */
 interface OpenResponse {
@@ -228,7 +227,7 @@ async function* sendImages({
     // Only the last image that can come waits for the usage.
     const closed =
       flaw === undefined && events.images + failed + responses.refused < maxImages ? events.closeImage() : "";
-    if (closed !== "") yield encoder.encode(closed);
+    if (closed !== "") yield encodeText(closed);
     response.end(end);
   }
   if (flaw !== undefined) throw flaw;

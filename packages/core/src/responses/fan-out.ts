@@ -7,6 +7,7 @@ import type { ImageResult } from "../types.js";
 import { decodeText, parseResponse } from "../upstream/read.js";
 import type { TransportResponse } from "../upstream/transport.js";
 import { isJsonObject } from "../util/json.js";
+import { toBytes } from "../util/utf8.js";
 import { type Call, type CallParts, checkCharged, toContext } from "./call.js";
 import { toResponseHeaders } from "./envelope.js";
 import {
@@ -27,7 +28,7 @@ import { JsonLayout } from "./image-parts.js";
 import { type Piece, renderEnd, renderFields } from "./json-reader.js";
 import { Reading } from "./json-reading.js";
 import { toDownloadFailure } from "./json-settlement.js";
-import { encodePiece, isPlain, type PlainPiece } from "./pieces.js";
+import { isPlain, type PlainPiece } from "./pieces.js";
 import { Relay } from "./relay.js";
 import { WaitingImages } from "./waiting-images.js";
 
@@ -142,7 +143,7 @@ function parseAround(
   pieces: readonly PlainPiece[],
   response: TransportResponse,
 ): Pick<ImageResult, "fields" | "created" | "extra"> {
-  const { value } = parseResponse(pieces.map(encodePiece), response);
+  const { value } = parseResponse(pieces.map(toBytes), response);
   const { created, data: _images, extra, ...fields } = value;
   const { errors: _errors, ...others } = isJsonObject(extra) ? extra : {};
   return { fields, created: readCount(created), extra: others };
@@ -159,7 +160,7 @@ function sendLarge(parts: CallParts, call: Call, commit: Commit, ends: readonly 
   const isStored = ends.some((end) => isMade(end) && end.waiting?.storesWhenSent === true);
   const body = new Relay(streamImages(parts, ends, leaving.signal), {
     pass: (chunk) => [chunk],
-    passEnd: () => [encodePiece(renderEnd(merge(parts, ends)))],
+    passEnd: () => [toBytes(renderEnd(merge(parts, ends)))],
     async onEnd(end) {
       const error = end.reason === "failed" ? toDownloadFailure(end.error) : undefined;
       if (error !== undefined) call.report.failed(error);
@@ -179,7 +180,7 @@ async function* streamImages(
   ends: readonly CallEnd[],
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  yield encodePiece(renderFields(merge(parts, ends), toSeconds(parts)));
+  yield toBytes(renderFields(merge(parts, ends), toSeconds(parts)));
   const layout = new JsonLayout();
   for (const end of ends) if (isMade(end)) yield* end.waiting?.send(layout, signal) ?? [];
 }
@@ -190,7 +191,7 @@ async function render(parts: CallParts, ends: readonly CallEnd[]): Promise<strin
   // Not a constant of the module: Workers allow no signal outside a request.
   const neverAborted = new AbortController().signal;
   for await (const chunk of streamImages(parts, ends, neverAborted)) chunks.push(chunk);
-  return join([...chunks, encodePiece(renderEnd(merge(parts, ends)))]);
+  return join([...chunks, toBytes(renderEnd(merge(parts, ends)))]);
 }
 
 /** The fields of the first call that made an image, with the reports of all calls. */

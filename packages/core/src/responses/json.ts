@@ -11,6 +11,7 @@ import {
   readContentCoding,
   readStart,
 } from "../upstream/read.js";
+import { toBytes } from "../util/utf8.js";
 import { type Call, type CallParts, toContext } from "./call.js";
 import { renderStream, toEnvelope, toResponseHeaders } from "./envelope.js";
 import { ImageBudget } from "./image-budget.js";
@@ -28,7 +29,6 @@ import {
   closeArriving,
   deliverPieces,
   deliverSmallPieces,
-  encodePiece,
   isPlain,
   isStreamedLink,
   measurePieces,
@@ -247,7 +247,7 @@ function sendPieces(
 function passEnd({ reader, delivery, events, parts }: OnlyReading): readonly Uint8Array[] {
   const refusal = events && delivery.findRefusal(reader.facts.images);
   const failed = refusal && events.fail(toEnvelope(refusal, parts.mask));
-  return failed === undefined ? reader.end(delivery.errors).map(encodePiece) : [encodePiece(failed)];
+  return failed === undefined ? reader.end(delivery.errors).map(toBytes) : [toBytes(failed)];
 }
 
 /** Sends the rest of the response as it arrives. */
@@ -276,7 +276,7 @@ async function relayRest(reading: OnlyReading, pieces: readonly Piece[]): Promis
     },
     passFailure() {
       const failed = error && events?.fail(toEnvelope(error, parts.mask));
-      return failed === undefined ? undefined : encodePiece(failed);
+      return failed === undefined ? undefined : toBytes(failed);
     },
     beat: () => events?.beat() ?? [],
     heartbeatMs: events && parts.heartbeatMs,
@@ -293,5 +293,5 @@ async function relayRest(reading: OnlyReading, pieces: readonly Piece[]): Promis
 function joinText(pieces: readonly (Uint8Array | string)[]): string {
   return pieces.every((piece) => typeof piece === "string")
     ? pieces.join("")
-    : decodeText(pieces.map(encodePiece));
+    : decodeText(pieces.map(toBytes));
 }

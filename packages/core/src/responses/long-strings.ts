@@ -1,11 +1,11 @@
 import { createHeldBytes } from "../util/held-bytes.js";
 import { type JsonPart, JsonWalker, type JsonWalkHandler } from "../util/json-walker.js";
 import { MAX_OUTLINE_BYTES, RESPONSE_BOUNDS } from "../util/response-bounds.js";
+import { encodeText } from "../util/utf8.js";
 import type { EarlyImage } from "./early-images.js";
 import { countCutEscape } from "./shorten-json.js";
 
 const QUOTE = Uint8Array.of(0x22);
-const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** The bytes of a longer string that stay in the text. In base64 they tell the size of nearly every JPEG. */
@@ -132,7 +132,7 @@ export class LongStrings implements JsonWalkHandler {
     this.#text.add(part.subarray(0, left));
     if (part.length <= left) return;
     this.#text.removeEnd(countCutEscape(this.#text.view()));
-    this.#text.add(encoder.encode(`${this.#mark}${this.#strings.length}`));
+    this.#text.add(encodeText(`${this.#mark}${this.#strings.length}`));
     this.#handOver();
   }
 

@@ -3,6 +3,7 @@ import { TransportError } from "../upstream/transport.js";
 import { createHeldBytes } from "../util/held-bytes.js";
 import { isJsonObject } from "../util/json.js";
 import { replaceJsonStrings } from "../util/replace-json-strings.js";
+import { encodeText } from "../util/utf8.js";
 import { EventLines } from "./event-lines.js";
 import type { ImageDelivery } from "./image-delivery.js";
 import { type ImagePart, JsonLayout } from "./image-parts.js";
@@ -22,7 +23,6 @@ export interface NativeStreamOptions {
 const MAX_HELD_BYTES = 16 * 1024;
 /** With `afterImage`, a larger event breaks the stream. It has room for an image of 64 MiB in base64. */
 const MAX_EVENT_BYTES = 96 * 1024 * 1024;
-const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /**
@@ -74,11 +74,11 @@ export class NativeStream implements StreamTranslation {
 
   fail(error: unknown): Uint8Array | undefined {
     // A part of an event that was held is dropped.
-    return this.#isForwarding ? undefined : encoder.encode(this.#options.renderFailure(error));
+    return this.#isForwarding ? undefined : encodeText(this.#options.renderFailure(error));
   }
 
   beat(): readonly Uint8Array[] {
-    return this.#isForwarding ? [] : [encoder.encode(HEARTBEAT)];
+    return this.#isForwarding ? [] : [encodeText(HEARTBEAT)];
   }
 
   #addBytes(bytes: Uint8Array): void {
@@ -132,12 +132,12 @@ export class NativeStream implements StreamTranslation {
   /** A whole event with the delivered image. `undefined` if the operator refused it. */
   async #deliverEvent(text: string, part: ImagePart): Promise<Uint8Array | undefined> {
     const image = part.kind === "image" ? part.image : readData(text);
-    if (part.kind === "begin" || part.kind === "base64") return encoder.encode(text);
+    if (part.kind === "begin" || part.kind === "base64") return encodeText(text);
     const delivered = await this.#options.delivery.whole.deliver(image, part.index);
     if (delivered === undefined) return undefined;
     const changes = new Map(listChanges(image, delivered));
     const lines = text.split("\n");
-    return encoder.encode(
+    return encodeText(
       lines.map((line) => (isData(line) ? replaceJsonStrings(line, changes) : line)).join("\n"),
     );
   }

@@ -1,10 +1,9 @@
 import type { Operation, ResultError, Usage } from "../types.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
+import { encodeText } from "../util/utf8.js";
 import type { ErrorEnvelope } from "./envelope.js";
 import { withInputTokens } from "./openai-usage.js";
 import { HEARTBEAT } from "./sse.js";
-
-const encoder = new TextEncoder();
 
 /** What is known when all images have been sent. */
 export interface StreamSummary {
@@ -102,7 +101,7 @@ export class OpenAiEvents {
   beat(): readonly Uint8Array[] {
     if (this.isInsideImage) return [];
     // White space is allowed between the members of the open event.
-    return [encoder.encode(this.#state === "open" ? " " : HEARTBEAT)];
+    return [encodeText(this.#state === "open" ? " " : HEARTBEAT)];
   }
 
   #begin(name: "completed" | "usage", createdAt: number): string {

@@ -2,6 +2,7 @@ import type { GatewayError } from "../errors.js";
 import type { StreamShape } from "../families/response-shape.js";
 import { TransportError } from "../upstream/transport.js";
 import type { Awaitable } from "../util/async.js";
+import { encodeText, toBytes } from "../util/utf8.js";
 import type { ErrorEnvelope } from "./envelope.js";
 import type { ImageDelivery } from "./image-delivery.js";
 import { EventLayout, writePart } from "./image-parts.js";
@@ -29,8 +30,6 @@ export interface TranslationOptions {
     readonly toEnvelope: (error: unknown) => ErrorEnvelope;
   };
 }
-
-const encoder = new TextEncoder();
 
 /**
  * Translates a provider's stream into one of OpenAI's images API, while it arrives. The base64 of an image is passed on in
@@ -94,7 +93,7 @@ export class OpenAiTranslation implements StreamTranslation {
   }
 
   end(): readonly Uint8Array[] {
-    return this.#hasEnded ? [] : [encoder.encode(this.#writeEnd())];
+    return this.#hasEnded ? [] : [encodeText(this.#writeEnd())];
   }
 
   fail(error: unknown): Uint8Array | undefined {
@@ -103,7 +102,7 @@ export class OpenAiTranslation implements StreamTranslation {
     if (this.#hasEnded) return new Uint8Array(0);
     const isWhole = reader.isOver() && events.images > 0 && !events.isInsideImage;
     const end = isWhole ? this.#writeEnd() : events.fail(reader.toEnvelope(error));
-    return end === undefined ? undefined : encoder.encode(end);
+    return end === undefined ? undefined : encodeText(end);
   }
 
   beat(): readonly Uint8Array[] {
@@ -116,8 +115,4 @@ export class OpenAiTranslation implements StreamTranslation {
     if (events.images > 0) return events.end(this.#summarize());
     return events.fail(reader.noImageError(delivery?.findRefusal(this.#images.images))) ?? "";
   }
-}
-
-function toBytes(piece: string | Uint8Array): Uint8Array {
-  return typeof piece === "string" ? encoder.encode(piece) : piece;
 }

@@ -1,6 +1,7 @@
 import type { ResultImage } from "../types.js";
 import type { Awaitable } from "../util/async.js";
 import { replaceJsonStrings } from "../util/replace-json-strings.js";
+import { toBytes } from "../util/utf8.js";
 import type { EarlyPart } from "./early-images.js";
 import type { ImageBudget } from "./image-budget.js";
 import type { ImageDelivery } from "./image-delivery.js";
@@ -30,11 +31,11 @@ export interface PieceOutput {
  * of links is sent, the result is an iterable, so that no image is held.
  */
 export function writePieces(output: PieceOutput, pieces: readonly Piece[]): Awaitable<Passed> {
-  if (pieces.every(isPlain)) return pieces.map(encodePiece);
+  if (pieces.every(isPlain)) return pieces.map(toBytes);
   if (!output.isNative && pieces.some((piece) => isStreamedLink(output.delivery, piece))) {
     return streamPieces(output, pieces);
   }
-  return deliverPieces(output, pieces).then((delivered) => delivered.map(encodePiece));
+  return deliverPieces(output, pieces).then((delivered) => delivered.map(toBytes));
 }
 
 /** What is sent as it is. */
@@ -127,16 +128,16 @@ export async function* streamPieces(
   const { delivery, layout } = output;
   for (const piece of pieces) {
     if (isPlain(piece)) {
-      if (piece.length > 0) yield encodePiece(piece);
+      if (piece.length > 0) yield toBytes(piece);
     } else if (isEarly(piece)) {
-      for await (const written of streamEarly(output, piece)) yield encodePiece(written);
+      for await (const written of streamEarly(output, piece)) yield toBytes(written);
     } else if (!("kind" in piece)) {
       yield* streamLink(output, piece);
     } else if (!isStreamedLink(delivery, piece)) {
-      yield* (await delivery.write(piece, layout)).map(encodePiece);
+      yield* (await delivery.write(piece, layout)).map(toBytes);
     } else {
       const before = layout.beginLink(piece.createdAt);
-      if (before !== "") yield encodePiece(before);
+      if (before !== "") yield toBytes(before);
       yield* streamLink(output, piece);
     }
   }
@@ -163,7 +164,7 @@ async function* streamLink(
   image: LinkedImage,
 ): AsyncGenerator<Uint8Array> {
   for await (const part of delivery.streamed.streamLink(image, createLinkWriter(events), signal)) {
-    yield encodePiece(part);
+    yield toBytes(part);
   }
 }
 
@@ -248,13 +249,7 @@ function measurePiece(piece: Piece): number {
 export function isPlain(piece: Piece): piece is PlainPiece {
   return typeof piece === "string" || piece instanceof Uint8Array;
 }
-
-const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-
-export function encodePiece(piece: PlainPiece): Uint8Array {
-  return typeof piece === "string" ? encoder.encode(piece) : piece;
-}
 
 function decodePiece(piece: PlainPiece): string {
   return typeof piece === "string" ? piece : decoder.decode(piece);

@@ -3,6 +3,7 @@ import type { ResultError, ResultImage } from "../types.js";
 import { createHeldBytes } from "../util/held-bytes.js";
 import { isJsonObject, type JsonObject, parseJson } from "../util/json.js";
 import type { JsonStatus } from "../util/json-walker.js";
+import { encodeText } from "../util/utf8.js";
 import type { ArrivingBytes } from "./image-budget.js";
 import { ImageObject } from "./image-object.js";
 import type { ImagePart } from "./image-parts.js";
@@ -12,7 +13,6 @@ import { withInputTokens } from "./openai-usage.js";
 import { createFactReader, type ResponseFacts } from "./response-facts.js";
 import { createJsonShortener, type JsonShortener } from "./shorten-json.js";
 
-const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const OPEN_BRACE = 0x7b;
 
@@ -103,7 +103,7 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
   const isWritten = !isNative && !onlyImages;
 
   const write = (bytes: Uint8Array | string): void => {
-    if (isWritten) output.add(typeof bytes === "string" ? encoder.encode(bytes) : bytes);
+    if (isWritten) output.add(typeof bytes === "string" ? encodeText(bytes) : bytes);
   };
 
   const writeKey = (written: Uint8Array | string): void => {

@@ -1,6 +1,7 @@
 import { createParser, type EventSourceParser } from "eventsource-parser";
 import { type BodyKind, detectBody } from "../upstream/body-kind.js";
 import { type Awaitable, startNextTurn } from "../util/async.js";
+import { encodeText } from "../util/utf8.js";
 import { type AbandonedStream, Relay, type RelayEnding } from "./relay.js";
 import { decodeLines, LineSplitter } from "./sse-lines.js";
 
@@ -42,8 +43,6 @@ export interface RelayOptions {
   /** Ends the source at once, even while a read is pending. */
   readonly cancel?: (() => void) | undefined;
 }
-
-const encoder = new TextEncoder();
 /** The comment that is sent in a silent stream. */
 export const HEARTBEAT = ": keep-alive\n\n";
 
@@ -127,9 +126,9 @@ export function relayBody(
     passFailure(error) {
       if (translation !== undefined) return translation.fail(error);
       if (renderFailure === undefined || reader.isInsideEvent) return undefined;
-      return encoder.encode(renderFailure(error));
+      return encodeText(renderFailure(error));
     },
-    beat: () => translation?.beat() ?? (reader.isInsideEvent ? [] : [encoder.encode(HEARTBEAT)]),
+    beat: () => translation?.beat() ?? (reader.isInsideEvent ? [] : [encodeText(HEARTBEAT)]),
     heartbeatMs,
     cancel,
   });

@@ -1,10 +1,11 @@
 import type { ResultError, ResultImage } from "../types.js";
 import type { ByteCount } from "../util/held-bytes.js";
+import { toBytes } from "../util/utf8.js";
 import type { EarlyPart } from "./early-images.js";
 import type { ImageBudget } from "./image-budget.js";
 import type { ImageDelivery } from "./image-delivery.js";
 import { createLinkWriter, type ImagePart, JsonLayout } from "./image-parts.js";
-import { closeLarge, encodePiece } from "./pieces.js";
+import { closeLarge } from "./pieces.js";
 import type { LinkedImage } from "./rewrite.js";
 import type { StoredImagePiece } from "./streamed-images.js";
 
@@ -117,14 +118,14 @@ export class WaitingImages {
     const images = [...this.#images];
     this.#images = [];
     for (let image = images.shift(); image !== undefined; image = images.shift()) {
-      yield encodePiece(layout.beginLink());
+      yield toBytes(layout.beginLink());
       yield* this.#read(image, signal);
     }
   }
 
   async *#read(image: WaitingImage, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     if (image.kind === "json") {
-      yield* image.pieces.map(encodePiece);
+      yield* image.pieces.map(toBytes);
       return;
     }
     const { delivery } = this.#options;
@@ -133,7 +134,7 @@ export class WaitingImages {
       image.kind === "link"
         ? delivery.streamed.streamLink(image.link, WRITER, delivery.opensImages ? undefined : signal)
         : delivery.streamed.streamStored(image, WRITER, signal);
-    for await (const part of parts) yield encodePiece(part);
+    for await (const part of parts) yield toBytes(part);
   }
 
   async #deliver(wholes: readonly WholeImage[]): Promise<readonly (WaitingImage | undefined)[]> {

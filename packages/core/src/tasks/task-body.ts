@@ -4,6 +4,7 @@ import type { Logger } from "../logger.js";
 import type { PrivateObjects } from "../results/private-objects.js";
 import { StoredBody } from "../results/stored-body.js";
 import type { JsonObject } from "../util/json.js";
+import { encodeText } from "../util/utf8.js";
 import { readTaskInput, type TaskBody } from "./task-input.js";
 
 /** A longer body, or a longer result, is kept in the store of results. In bytes. */
@@ -30,7 +31,7 @@ export async function keepBody(
   { objects, neededUntil }: KeepBodyOptions,
 ): Promise<TaskBody> {
   const produced = toJsonBody(fields);
-  const chunks = typeof produced === "string" ? [new TextEncoder().encode(produced)] : produced;
+  const chunks = typeof produced === "string" ? [encodeText(produced)] : produced;
   const byteLength = "byteLength" in chunks ? chunks.byteLength : (chunks[0]?.length ?? 0);
   if (byteLength <= MAX_INLINE_BYTES) {
     return { kind: "inline", json: typeof produced === "string" ? produced : await decodeAll(produced) };
@@ -63,7 +64,7 @@ export async function openBody(
   body: TaskBody,
   objects: PrivateObjects | undefined,
 ): Promise<AsyncIterable<Uint8Array>> {
-  if (body.kind === "inline") return readEach([new TextEncoder().encode(body.json)]);
+  if (body.kind === "inline") return readEach([encodeText(body.json)]);
   try {
     const stored = await objects?.open(body.id);
     if (stored !== undefined) {

@@ -2,6 +2,7 @@ import type { Task } from "../billing/task-store.js";
 import type { ErrorEnvelope } from "../responses/envelope.js";
 import { HEARTBEAT } from "../responses/sse.js";
 import { toOneLine } from "../util/one-line.js";
+import { encodeText } from "../util/utf8.js";
 import { wrapBytes } from "../util/wrap-bytes.js";
 import { hasEnded, type TaskResult, writeTask, writeTaskSummary } from "./task-object.js";
 import type { FollowedTask } from "./task-watch.js";
@@ -21,7 +22,6 @@ const MAX_MS = 600_000;
 const RETRY = "retry: 1000\n";
 
 const DONE: IteratorResult<Uint8Array, undefined> = { done: true, value: undefined };
-const encoder = new TextEncoder();
 
 /**
  * The body of a stream of a task's events. It begins with the current state. A client that reads slowly misses states, but
@@ -89,22 +89,21 @@ class TaskStream {
       const { task } = followed;
       if (hasEnded(task)) return yield* this.#writeEnd(task, prefix);
       if (task.status !== status)
-        yield encoder.encode(`${prefix}${writeEvent("status", writeTaskSummary(task))}`);
+        yield encodeText(`${prefix}${writeEvent("status", writeTaskSummary(task))}`);
       prefix = "";
       status = task.status;
-      for (const image of task.images.slice(images))
-        yield encoder.encode(writeImage(task.id, images++, image));
+      for (const image of task.images.slice(images)) yield encodeText(writeImage(task.id, images++, image));
       const leftMs = endsAt - performance.now();
       if (followed.isOver || leftMs <= 0) return yield* this.#writeBreak();
       await followed.waitForChange(Math.min(HEARTBEAT_MS, leftMs));
-      if (followed.task === task && !followed.isOver) yield encoder.encode(HEARTBEAT);
+      if (followed.task === task && !followed.isOver) yield encodeText(HEARTBEAT);
     }
   }
 
   /** Tells a client that stays connected that the stream ends before the task does. */
   *#writeBreak(): Generator<Uint8Array, void> {
     const { task } = this.#followed;
-    if (!this.#hasLeft) yield encoder.encode(writeEvent("reconnect", writeTaskSummary(task)));
+    if (!this.#hasLeft) yield encodeText(writeEvent("reconnect", writeTaskSummary(task)));
   }
 
   async *#writeEnd(task: Task, prefix: string): AsyncGenerator<Uint8Array, void> {
@@ -113,9 +112,9 @@ class TaskStream {
       object = writeTask(task, await this.#options.openResult(task));
     } catch (error) {
       const envelope = JSON.stringify(this.#options.toEnvelope(error));
-      return yield encoder.encode(`${prefix}${writeEvent("error", envelope)}`);
+      return yield encodeText(`${prefix}${writeEvent("error", envelope)}`);
     }
-    if (typeof object === "string") return yield encoder.encode(`${prefix}${writeEvent("status", object)}`);
+    if (typeof object === "string") return yield encodeText(`${prefix}${writeEvent("status", object)}`);
     const before = `${prefix}event: status\ndata: `;
     this.#result = wrapBytes(object, { before, after: "\n\n", convert: toOneLine });
     // The client may have left while the result was opened.

@@ -1,14 +1,13 @@
 import type { ChunkStage } from "../util/chunk-flow.js";
+import { encodeText } from "../util/utf8.js";
 
 /** Masks secrets in the bodies that providers send. */
 export interface ByteMask {
   /** Starts a mask for one body. A chunk without a secret is passed on as the same object. */
   open(): ChunkStage;
 }
-
-const encoder = new TextEncoder();
 /** The replacement of a secret. It is valid inside a JSON string and inside an event. */
-const MASK = encoder.encode("***");
+const MASK = encodeText("***");
 
 /**
  * At the end of a chunk, up to this many first bytes of a secret are passed on: they reveal nothing of it. More bytes
@@ -29,7 +28,7 @@ const MAX_PASSED_PREFIX = 3;
  * @param secrets each at least two bytes long
  */
 export function createByteMask(secrets: readonly string[]): ByteMask {
-  const patterns = secrets.flatMap(toWrittenForms).map((form) => encoder.encode(form));
+  const patterns = secrets.flatMap(toWrittenForms).map((form) => encodeText(form));
   if (patterns.length === 0) return { open: () => PASS_ALL };
   const search = new SecretSearch(patterns);
   return { open: () => new SearchingBodyMask(search) };

@@ -65,27 +65,6 @@ export async function readHead(
   return start;
 }
 
-/**
- * Reads an upstream response whose body is a JSON object.
- *
- * @throws GatewayError `upstream_invalid_response` if the body is incomplete, larger than `maxBytes` or not a JSON object,
- * `upstream_timeout` if it stalls
- */
-export async function readJsonResponse(
-  response: TransportResponse,
-  options: ReadOptions,
-): Promise<JsonResponse> {
-  try {
-    const { chunks, hasEnded } = await readHead(response, options);
-    if (hasEnded) return parseResponse(chunks, response);
-    response.cancel();
-    throw tooLargeError(options.maxBytes, response);
-  } catch (cause) {
-    if (!(cause instanceof TransportError)) throw cause;
-    throw toUpstreamError({ kind: cause.reason, cause, requestId: readRequestId(response) });
-  }
-}
-
 /** @throws GatewayError `upstream_invalid_response` if the body is not a JSON object, or beyond the bounds of a response */
 export function parseResponse(chunks: readonly Uint8Array[], response: TransportResponse): JsonResponse {
   if (!isWithinBounds(chunks)) throw excessiveError(response);

@@ -1,4 +1,5 @@
 import type { Awaitable } from "./async.js";
+import { encodeText } from "./utf8.js";
 
 /** Takes chunks as they arrive, without a promise for each of them. Its functions must not throw. */
 export interface ChunkSink {
@@ -27,13 +28,11 @@ export interface ChunkStage {
 /** A flow without a chunk. */
 export const NO_CHUNKS: ChunkFlow = { flow: (sink) => sink.end(), leave: () => undefined };
 
-const encoder = new TextEncoder();
-
 /** Returns a body as a flow. An iterable must not be read in another way then. */
 export function openFlow(body: AsyncIterable<Uint8Array> | Uint8Array | string): ChunkFlow {
   if (typeof body === "string" || body instanceof Uint8Array) {
     const flow = new StagedFlow(NO_CHUNKS);
-    flow.unread([typeof body === "string" ? encoder.encode(body) : body]);
+    flow.unread([typeof body === "string" ? encodeText(body) : body]);
     return flow;
   }
   const chunks = body[Symbol.asyncIterator]();

@@ -1,4 +1,5 @@
 import { ChunkReader, openFlow, StagedFlow } from "./chunk-flow.js";
+import { encodeText } from "./utf8.js";
 
 /** What {@link wrapBytes} adds to bytes. */
 export interface ByteWrapping {
@@ -7,8 +8,6 @@ export interface ByteWrapping {
   /** Converts each chunk. Default: chunks stay as they are. */
   readonly convert?: ((chunk: Uint8Array) => Uint8Array) | undefined;
 }
-
-const encoder = new TextEncoder();
 
 /**
  * Returns bytes with a string before and after them. Nothing of the source is read before the string was. `return()` ends
@@ -20,8 +19,8 @@ export function wrapBytes(
 ): AsyncIterableIterator<Uint8Array, undefined> {
   const flow = new StagedFlow(openFlow(source), {
     push: (chunk) => [convert(chunk)],
-    end: () => [encoder.encode(after)],
+    end: () => [encodeText(after)],
   });
-  flow.unread([encoder.encode(before)]);
+  flow.unread([encodeText(before)]);
   return new ChunkReader(flow);
 }

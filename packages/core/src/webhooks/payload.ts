@@ -1,4 +1,5 @@
 import type { Task } from "../billing/task-store.js";
+import { encodeText } from "../util/utf8.js";
 
 /** Standard Webhooks recommends payloads of less than 20 KB. */
 const MAX_PAYLOAD_BYTES = 20 * 1024;
@@ -25,5 +26,5 @@ export function writePayload(task: Task, writeSummary: (task: Task) => string): 
 }
 
 function isShort(payload: string): boolean {
-  return payload.length <= MAX_PAYLOAD_BYTES && new TextEncoder().encode(payload).length <= MAX_PAYLOAD_BYTES;
+  return payload.length <= MAX_PAYLOAD_BYTES && encodeText(payload).length <= MAX_PAYLOAD_BYTES;
 }

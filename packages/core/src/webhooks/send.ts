@@ -1,6 +1,7 @@
 import { toPlainError } from "../redact.js";
 import { type Transport, TransportError, type TransportResponse } from "../upstream/transport.js";
 import { settlesWithin } from "../util/async.js";
+import { encodeText } from "../util/utf8.js";
 import type { Endpoint } from "./endpoints.js";
 import type { SendResult } from "./schedule.js";
 
@@ -71,7 +72,7 @@ export async function sendMessage(
 async function sign(secret: Uint8Array<ArrayBuffer>, content: string): Promise<string> {
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   const key = await crypto.subtle.importKey("raw", secret, algorithm, false, ["sign"]);
-  const signature = await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(content));
+  const signature = await crypto.subtle.sign("HMAC", key, encodeText(content));
   return `v1,${btoa(String.fromCharCode(...new Uint8Array(signature)))}`;
 }
 

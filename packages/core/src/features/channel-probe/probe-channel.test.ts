@@ -78,6 +78,8 @@ function refuse(status: number, code: string, message = ""): Response {
   return Response.json({ error: { code, message } }, { status });
 }
 
+const refuseKey = (): Response => refuse(401, "AuthenticationError");
+
 describe("probeChannel", () => {
   it.each([
     [
@@ -159,7 +161,7 @@ describe("probeChannel", () => {
   });
 
   it("ends a cooldown when it succeeds, even before its end", async () => {
-    let respond = (): Response => refuse(401, "AuthenticationError");
+    let respond = refuseKey;
     const { gateway, status } = createBench(() => respond());
     await gateway.probeChannel("c");
     expect(status()).toMatchObject({ state: "cooling" });
@@ -284,14 +286,14 @@ describe("a model that needs several reference images", () => {
   });
 });
 
-describe("estimateProbe", () => {
-  function estimate(options: Partial<ChannelOptions>, tables?: PriceTables): ProbeEstimate {
-    const family = options.family === "qwen-image" ? qwenImage : seedream;
-    const channel = createChannel({ id: "c", family: family.name, apiKey: KEYS[0], ...options }, family);
-    const prices = tables && createPriceList(tables);
-    return estimateProbe(channel, { models: MODELS, capabilities: createCapabilityTable(), prices });
-  }
+function estimate(options: Partial<ChannelOptions>, tables?: PriceTables): ProbeEstimate {
+  const family = options.family === "qwen-image" ? qwenImage : seedream;
+  const channel = createChannel({ id: "c", family: family.name, apiKey: KEYS[0], ...options }, family);
+  const prices = tables && createPriceList(tables);
+  return estimateProbe(channel, { models: MODELS, capabilities: createCapabilityTable(), prices });
+}
 
+describe("estimateProbe", () => {
   it("lists the models that the channel serves, what a caller would be charged, and its series", () => {
     const prices = {
       model_details: { "seedream-4-5-251128": { pricing_mode: "per-request", model_price: "0.25" } },
