@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { settlesWithin } from "./async.js";
+import { repeatByTimer, settlesWithin, shareTimer } from "./async.js";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -29,4 +29,21 @@ describe("settlesWithin", () => {
     resolve();
     expect(await response).toBe(true);
   });
+});
+
+it("shareTimer calls each piece of work every second, first after one to two seconds, with one timer", () => {
+  const everySecond = shareTimer(repeatByTimer);
+  const calls: string[] = [];
+  const stopFirst = everySecond(() => void calls.push("first"));
+  vi.advanceTimersByTime(1_000);
+  const stopSecond = everySecond(() => void calls.push("second"));
+  vi.advanceTimersByTime(1_000);
+  expect(calls).toEqual(["first"]);
+  vi.advanceTimersByTime(1_000);
+  expect(calls).toEqual(["first", "first", "second"]);
+  expect(vi.getTimerCount()).toBe(1);
+  stopFirst();
+  stopSecond();
+  vi.advanceTimersByTime(1_000);
+  expect([calls.length, vi.getTimerCount()]).toEqual([3, 0]);
 });

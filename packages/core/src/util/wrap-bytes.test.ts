@@ -14,17 +14,6 @@ describe("wrapBytes", () => {
     expect(await wrap(toUpperCase)).toBe("<AB>");
   });
 
-  it("gives reads that are pending together the chunks in order, and one end", async () => {
-    const source = createScriptedSource();
-    const body = wrapBytes(source.body, { before: "<", after: ">" });
-    await body.next();
-    const reads = [body.next(), body.next(), body.next(), body.next()];
-    source.send("a");
-    source.end();
-    const values = (await Promise.all(reads)).map(({ value }) => value && Buffer.from(value).toString());
-    expect(values).toEqual(["a", ">", undefined, undefined]);
-  });
-
   it("fails with its source", async () => {
     const source = createScriptedSource();
     const body = wrapBytes(source.body, { before: "<", after: ">" });
