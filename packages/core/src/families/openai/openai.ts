@@ -1,11 +1,12 @@
 import type { Family } from "../family.js";
+import { createResponseReader } from "../read-response.js";
 import { createRowFinder, listModelNames } from "../shared.js";
 import { raiseSeed } from "../upstream-calls.js";
 import { DIALECTS } from "./dialects.js";
 import { createFailureReader, OPENAI_CODES } from "./failure.js";
 import { OPENAI_MODELS, OTHER_MODELS } from "./models.js";
 import { normalizeOpenai } from "./request.js";
-import { createResponseReader, createShape, readTokens } from "./response.js";
+import { createShape, readTokens } from "./response.js";
 import { createStreamReader, OPENAI_EVENTS } from "./stream.js";
 import { needsFiles, toOpenai } from "./upstream.js";
 

@@ -1,8 +1,7 @@
-import type { ImageResult, ResultError, ResultImage, Usage } from "../../types.js";
+import type { ResultError, Usage } from "../../types.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
-import type { Dialect } from "../dialect.js";
 import type { ResponseShape } from "../response-shape.js";
-import { countItems, isSuccessCode, readCount, readMadeImage, readText } from "../shared.js";
+import { isSuccessCode, readCount, readText } from "../shared.js";
 import { type Codes, readError, toReportedFailure } from "./failure.js";
 
 /** Which of the tokens and costs a response reports. `undefined` if it reports nothing. */
@@ -27,37 +26,6 @@ export function createShape(codes: Codes, different: Partial<ResponseShape> = {}
         : undefined,
     readCreated: readCount,
     ...different,
-  };
-}
-
-/** Creates the reader of whole responses. Its rules are those of the shape. */
-export function createResponseReader(shape: ResponseShape): Dialect["fromUpstream"] {
-  const { leftOut = [], ofAllImages = [] } = shape;
-  return (body, request): ImageResult => {
-    const {
-      [shape.model]: upstreamModel,
-      [shape.created]: created,
-      [shape.items]: items,
-      [shape.failure]: failure,
-      ...fields
-    } = body;
-    const images: ResultImage[] = [];
-    const errors: ResultError[] = [];
-    for (const [index, item] of (Array.isArray(items) ? items : []).entries()) {
-      const read = shape.readItem(item, index);
-      if (read !== "image") errors.push(read);
-      else if (isJsonObject(item)) images.push(withoutMembers(item, leftOut));
-    }
-    const ofAll = readMadeImage(Object.fromEntries(ofAllImages.map((name) => [name, body[name]] as const)));
-    return {
-      images,
-      errors,
-      made: images.map((image) => ({ ...ofAll, ...readMadeImage(image) })),
-      failure: shape.readFailure(failure),
-      usage: countItems(shape.readUsage(body[shape.usage]), images.length),
-      fields: { ...(upstreamModel !== undefined && { model: request.model }), ...fields },
-      created: shape.readCreated(created),
-    };
   };
 }
 
@@ -118,9 +86,4 @@ function readInputKinds({ input_tokens_details: details }: JsonObject): Usage {
 /** Without the counts that were not reported. */
 export function withCounts(counts: { readonly [Name in keyof Usage]?: Usage[Name] | undefined }): Usage {
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== undefined));
-}
-
-function withoutMembers(item: JsonObject, names: readonly string[]): ResultImage {
-  if (names.length === 0) return item;
-  return Object.fromEntries(Object.entries(item).filter(([name]) => !names.includes(name)));
 }

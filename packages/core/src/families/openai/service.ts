@@ -4,10 +4,11 @@ import { parsePixels } from "../../images/size.js";
 import type { ImageRequest, ResponseFormat } from "../../types.js";
 import type { JsonObject } from "../../util/json.js";
 import type { Dialect } from "../dialect.js";
+import { createResponseReader } from "../read-response.js";
 import type { ResponseShape } from "../response-shape.js";
 import type { UpstreamCall } from "../upstream-call.js";
 import { type Codes, createFailureReader } from "./failure.js";
-import { createResponseReader, createShape } from "./response.js";
+import { createShape } from "./response.js";
 import { PATHS, toFormEdit } from "./upstream.js";
 
 /** What a service with OpenAI's API does differently, as data as far as possible. */

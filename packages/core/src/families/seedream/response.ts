@@ -1,30 +1,11 @@
-import type { ImageRequest, ImageResult, ResultError, ResultImage, Usage } from "../../types.js";
+import type { ResultError, Usage } from "../../types.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
 import type { UpstreamFailure } from "../failure.js";
 import type { ResponseShape } from "../response-shape.js";
 import { classifyFailure, createCodeTable, isSuccessCode, readCount, readText } from "../shared.js";
 
-/** Reads a response of Ark. Removes failed items from `data`, and replaces the model by its service name. */
-export function fromSeedream(body: JsonObject, request: ImageRequest): ImageResult {
-  const { model: _upstreamModel, created, data, error, ...fields } = body;
-  const items: readonly unknown[] = Array.isArray(data) ? data : [];
-  const images = items.filter(isImage);
-  return {
-    images,
-    errors: images.length === items.length ? [] : readErrors(items),
-    fields: { model: request.model, ...fields },
-    failure: readFailure(error),
-    usage: readUsage(fields["usage"]),
-    created: readCount(created),
-  };
-}
-
-function readErrors(items: readonly unknown[]): ResultError[] {
-  return items.flatMap((item, index) => (isImage(item) ? [] : [toResultError(item, index)]));
-}
-
 /** An item of `data` that contains an image. */
-function isImage(item: unknown): item is ResultImage {
+function isImage(item: unknown): boolean {
   return isJsonObject(item) && (readText(item["url"]) ?? readText(item["b64_json"])) !== undefined;
 }
 
@@ -53,7 +34,7 @@ function readUsage(reported: unknown): Usage | undefined {
   return COUNTS_OF_MADE.some((name) => usage[name] !== undefined) ? usage : undefined;
 }
 
-/** How to read a response of Ark while it is relayed. The rules are those of {@link fromSeedream}. */
+/** How to read a response of Ark. */
 export const SEEDREAM_RESPONSE: ResponseShape = {
   model: "model",
   created: "created",

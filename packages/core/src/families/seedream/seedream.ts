@@ -1,12 +1,13 @@
 import type { ImageRequest } from "../../types.js";
 import type { Family } from "../family.js";
+import { createResponseReader } from "../read-response.js";
 import { listModelNames } from "../shared.js";
 import type { UpstreamCall } from "../upstream-call.js";
 import { raiseSeed } from "../upstream-calls.js";
 import { findSeedreamCapabilities, toSeedreamRowName } from "./capabilities.js";
 import { SEEDREAM_MODELS } from "./models.js";
 import { normalizeNative, normalizeSeedream } from "./request.js";
-import { fromSeedream, SEEDREAM_RESPONSE, toSeedreamFailure } from "./response.js";
+import { SEEDREAM_RESPONSE, toSeedreamFailure } from "./response.js";
 import { readSeedreamStream, SEEDREAM_EVENTS } from "./stream.js";
 
 /** Family A of the interface: Seedream models on Volcengine Ark or BytePlus ModelArk. */
@@ -35,7 +36,7 @@ export const seedream: Family = {
     context.operation === "native" ? normalizeNative(fields, context) : normalizeSeedream(fields, context),
   toUpstream: toSeedream,
   raiseSeed,
-  fromUpstream: fromSeedream,
+  fromUpstream: createResponseReader(SEEDREAM_RESPONSE),
   responseShape: SEEDREAM_RESPONSE,
   readStream: readSeedreamStream,
   streamShape: SEEDREAM_EVENTS,
