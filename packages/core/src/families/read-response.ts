@@ -1,5 +1,5 @@
 import type { ImageResult, MadeImage, ResultError, ResultImage } from "../types.js";
-import { isJsonObject, type JsonObject } from "../util/json.js";
+import { isJsonObject, type JsonObject, omitMembers } from "../util/json.js";
 import type { Dialect } from "./dialect.js";
 import type { ResponseShape } from "./response-shape.js";
 import { countItems, readMadeImage } from "./shared.js";
@@ -23,7 +23,7 @@ export function createResponseReader(shape: ResponseShape): Dialect["fromUpstrea
     for (const [index, item] of (Array.isArray(items) ? items : []).entries()) {
       const read = shape.readItem(item, index);
       if (read !== "image") errors.push(read);
-      else if (isJsonObject(item)) images.push(withoutMembers(item, leftOut));
+      else if (isJsonObject(item)) images.push(omitMembers(item, leftOut));
     }
     const usage = shape.readUsage(body[shape.usage]);
     return {
@@ -47,9 +47,4 @@ function findMade(
   if (ofAllImages === undefined) return undefined;
   const ofAll = readMadeImage(Object.fromEntries(ofAllImages.map((name) => [name, body[name]] as const)));
   return images.map((image) => ({ ...ofAll, ...readMadeImage(image) }));
-}
-
-function withoutMembers(item: JsonObject, names: readonly string[]): ResultImage {
-  if (names.length === 0) return item;
-  return Object.fromEntries(Object.entries(item).filter(([name]) => !names.includes(name)));
 }

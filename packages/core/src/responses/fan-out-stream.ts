@@ -22,6 +22,7 @@ import {
   toRefused,
   withoutRetry,
 } from "./fan-out-calls.js";
+import { ImageBudget } from "./image-budget.js";
 import type { JsonReader } from "./json-reader.js";
 import { Reading } from "./json-reading.js";
 import { OpenAiEvents, type StreamSummary } from "./openai-events.js";
@@ -243,7 +244,8 @@ async function* readImages(
   const reading = new Reading(parts, call, success, { events });
   const { reader, isStored } = reading;
   // A store gets all of its images, although the client has disconnected.
-  const output = { ...reading.output, signal: isStored ? undefined : signal };
+  const budget = new ImageBudget(parts.maxHeldImageBytes);
+  const output = { ...reading.output, budget, signal: isStored ? undefined : signal };
   try {
     if (reading.parsed === undefined) {
       for await (const chunk of success.response.body) {

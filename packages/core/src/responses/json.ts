@@ -165,7 +165,8 @@ async function respondWithHeld(reading: OnlyReading, pieces: readonly Piece[]): 
     return respondWithLinks(reading, pieces);
   }
   // Only then it is known which images are held, and which are read from the store or lost.
-  if (reading.isStored) await reading.delivery.early?.endAll();
+  const early = reading.isStored ? reading.delivery.early : undefined;
+  if (early !== undefined) await early.endAll();
   const maxBytes = Math.max(parts.maxHeldImageBytes, call.keptBytes);
   if (!isNative && measurePieces(pieces) > maxBytes && reading.delivery.forwardsBase64) {
     return sendPieces(reading, pieces);

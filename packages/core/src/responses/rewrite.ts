@@ -1,7 +1,7 @@
 import type { ResponseShape } from "../families/response-shape.js";
 import type { ResultError, ResultImage } from "../types.js";
 import { createHeldBytes } from "../util/held-bytes.js";
-import { isJsonObject, type JsonObject, parseJson } from "../util/json.js";
+import { isJsonObject, type JsonObject, omitMembers, parseJson } from "../util/json.js";
 import type { JsonStatus } from "../util/json-walker.js";
 import { encodeText } from "../util/utf8.js";
 import type { ArrivingBytes } from "./image-budget.js";
@@ -169,7 +169,7 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
       onBase64(members) {
         if (!reader.isImage({ ...object.shortened, b64_json: "A" })) return false;
         reader.countImage();
-        output.addOther({ kind: "begin", members: omitMembers(members, shape), createdAt });
+        output.addOther({ kind: "begin", members: omitMembers(members, shape.leftOut), createdAt });
         return true;
       },
       onBytes: (bytes) => output.addOther({ kind: "base64", bytes }),
@@ -184,7 +184,12 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
         if (members === undefined) return scanner.giveUp();
         if (object.hasBegun) {
           reader.readImage(members);
-          output.addOther({ kind: "end", members: omitMembers(members, shape), later, index: lastIndex() });
+          output.addOther({
+            kind: "end",
+            members: omitMembers(members, shape.leftOut),
+            later,
+            index: lastIndex(),
+          });
         } else if (reader.readItem(object.shortened)) handOver(members);
       },
     };
@@ -192,7 +197,12 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
 
   /** An image that was counted. */
   const handOver = (item: JsonObject): void => {
-    output.addOther({ kind: "image", image: omitMembers(item, shape), index: lastIndex(), createdAt });
+    output.addOther({
+      kind: "image",
+      image: omitMembers(item, shape.leftOut),
+      index: lastIndex(),
+      createdAt,
+    });
   };
 
   /** A large member is passed on as it arrives, unless it is replaced, and is also read in a shortened form. */
@@ -298,12 +308,6 @@ export function createResponseRewriter(options: RewriteOptions): ResponseRewrite
       return takeBytes();
     },
   };
-}
-
-/** The members of an item that the client gets. */
-function omitMembers(item: JsonObject, { leftOut = [] }: ResponseShape): JsonObject {
-  if (leftOut.length === 0) return item;
-  return Object.fromEntries(Object.entries(item).filter(([name]) => !leftOut.includes(name)));
 }
 
 /** An image that the provider delivered as a link only. */

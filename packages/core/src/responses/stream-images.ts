@@ -1,5 +1,5 @@
 import type { StreamShape } from "../families/response-shape.js";
-import type { JsonObject } from "../util/json.js";
+import { type JsonObject, omitMembers } from "../util/json.js";
 import { EventLines } from "./event-lines.js";
 import { hasImage, ImageObject } from "./image-object.js";
 import type { ImagePart } from "./image-parts.js";
@@ -93,8 +93,7 @@ export class EventObject {
   }
 
   #pick(members: JsonObject): JsonObject {
-    const { leftOut } = this.#shape;
-    return Object.fromEntries(Object.entries(members).filter(([key]) => !leftOut.includes(key)));
+    return omitMembers(members, this.#shape.leftOut);
   }
 }
 

@@ -3,6 +3,12 @@ import { type GatewayError, invalidRequest } from "../errors.js";
 /** A JSON object as it came over the wire: keys are known, values are not. */
 export type JsonObject = Record<string, unknown>;
 
+/** Returns an object without some of its members. */
+export function omitMembers(object: JsonObject, names: readonly string[] = []): JsonObject {
+  if (names.length === 0) return object;
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));
+}
+
 /** Returns the value of a text, or `undefined` if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
