@@ -311,10 +311,11 @@ interface Progress {
  * @returns a function that stops the checks
  */
 function watchPace({ minBytesPerSecond, seconds, everySecond }: BodyPace, progress: Progress): () => void {
-  /** For each of the last seconds: the number of bytes that had arrived when it began. */
-  const totals = [progress.received];
+  /** For each of the last seconds: the number of bytes that had arrived when it began. Most bodies arrive at once. */
+  let totals: number[] | undefined;
   return everySecond(() => {
     if (!progress.isWaiting) return;
+    totals ??= [0];
     totals.push(progress.received);
     if (totals.length <= seconds) return;
     const before = totals.shift() ?? 0;

@@ -1,9 +1,14 @@
-/** The entry of a value in a list, by which it is removed. */
-export interface Link<T> {
+/** The entry of a value in a list, by which it is removed. A class, because V8 may give literals long-lived memory. */
+export class Link<T> {
   readonly value: T;
   previous: Link<T> | undefined;
-  next: Link<T> | undefined;
-  isDeleted: boolean;
+  next: Link<T> | undefined = undefined;
+  isDeleted = false;
+
+  constructor(value: T, previous: Link<T> | undefined) {
+    this.value = value;
+    this.previous = previous;
+  }
 }
 
 /** Values in the order in which they were added. */
@@ -23,7 +28,7 @@ export function createLinkedList<T>(): LinkedList<T> {
   let last: Link<T> | undefined;
   return {
     add(value) {
-      const link: Link<T> = { value, previous: last, next: undefined, isDeleted: false };
+      const link = new Link(value, last);
       if (last === undefined) first = link;
       else last.next = link;
       last = link;
