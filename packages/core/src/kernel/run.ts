@@ -171,7 +171,7 @@ async function cleanUp(
     keepAlive(ended);
     return response;
   }
-  const end = await commit.ended;
+  const end = commit.end ?? (await commit.ended);
   await admission?.finish(isRepeatable ? toIdempotencyOutcome(end, response, idempotency) : FORGET);
   if (delivery.isNeeded) keepAlive(delivery.run());
   return slot === undefined ? response : releaseAfterBody(response, slot);

@@ -60,6 +60,7 @@ const FREE: Hold = {
   release: () => FREE.ended,
   abandon() {},
   ended: Promise.resolve({ state: "released", isNothingMade: true }),
+  end: undefined,
   isAbandoned: false,
   record: undefined,
 };

@@ -13,6 +13,8 @@ export class Link<T> {
 
 /** Values in the order in which they were added. */
 export interface LinkedList<T> extends Iterable<T> {
+  /** The value that was added before all others. */
+  readonly first: T | undefined;
   add(value: T): Link<T>;
   /** A second call with the same link does nothing. */
   delete(link: Link<T>): void;
@@ -27,6 +29,9 @@ export function createLinkedList<T>(): LinkedList<T> {
   let first: Link<T> | undefined;
   let last: Link<T> | undefined;
   return {
+    get first() {
+      return first?.value;
+    },
     add(value) {
       const link = new Link(value, last);
       if (last === undefined) first = link;
