@@ -315,17 +315,11 @@ export function copyFacts(
   >,
 ): Omit<RequestFacts, "period" | "images" | "charge"> {
   const { id, time, caller, group, model, operation, task, endUser, tags } = request;
-  return {
-    id,
-    time,
-    caller,
-    group,
-    model,
-    operation,
-    ...(task !== undefined && { task }),
-    ...(endUser !== undefined && { endUser }),
-    ...(tags !== undefined && { tags: { ...tags } }),
-  };
+  const facts: Writable<ReturnType<typeof copyFacts>> = { id, time, caller, group, model, operation };
+  if (task !== undefined) facts.task = task;
+  if (endUser !== undefined) facts.endUser = endUser;
+  if (tags !== undefined) facts.tags = { ...tags };
+  return facts;
 }
 
 /** Returns the record with the period in which its hold was counted, and no other: a copy, unless it has it already. */

@@ -231,6 +231,7 @@ function modelOf(channels: readonly Channel[]): ResolvedModel {
     preferences: {},
     limits: undefined,
     channels,
+    dialects: [],
     upstreamModels: [],
     healthIds: healthIdsOf(channels, { name: "m", entry: "m" }),
     cooldownIds: [],
