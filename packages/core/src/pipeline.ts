@@ -173,9 +173,15 @@ class WaitingClient implements CallClient {
     const { model, request } = normalizeFields(parts, normalized);
     report.observer?.promptKnown(request.prompt);
     const group = caller.group ?? DEFAULT_GROUP;
+    const { id, receivedAt, time, operation } = this.#arrival;
+    const { endUser, tags } = readAttribution(headers, fields);
     const billed: BilledRequest = {
-      ...this.#arrival,
-      ...readAttribution(headers, fields),
+      id,
+      receivedAt,
+      time,
+      operation,
+      endUser,
+      tags,
       caller: caller.id,
       budget: caller.budget,
       group,

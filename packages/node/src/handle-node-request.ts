@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Gateway } from "@calotype/core";
 import type { GatewayResponse } from "@calotype/core/adapter";
-import { type HostRequest, toGatewayRequest } from "./node-request.js";
+import { type HostRequest, NodeRequest } from "./node-request.js";
 import { sendResponse } from "./send-response.js";
 
 /**
@@ -14,7 +14,7 @@ export function handleNodeRequest(
   res: ServerResponse,
   host: HostRequest = {},
 ): Promise<void> | null {
-  const request = toGatewayRequest(req, res, host);
+  const request = new NodeRequest(req, res, host);
   const handled = gateway.handle(request);
   if (handled === null) return null;
   // Listens before this function returns: if the host makes the request flow after that, its bytes would be lost.

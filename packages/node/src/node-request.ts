@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type ClientSignal, type GatewayRequest, toChunks } from "@calotype/core/adapter";
+import { type ClientSignal, type GatewayRequest, type HeaderReader, toChunks } from "@calotype/core/adapter";
 import { markOwnChunk } from "./own-chunks.js";
 
 /** What a framework knows about a request in addition to `node:http`. */
@@ -16,36 +16,63 @@ export interface HostRequest {
   readonly parsedBody?: unknown;
 }
 
-/** Converts a request of `node:http` to the gateway's. Nothing is copied: the body is the request's own stream. */
-export function toGatewayRequest(
-  req: IncomingMessage,
-  res: ServerResponse,
-  host: HostRequest,
-): GatewayRequest {
-  // A parser that did not read the bytes may still have set an empty body, as body-parser 1 does. The bytes of a stream
-  // that flows already go to the code that made it flow.
-  const isRead = req.readableDidRead || req.readableFlowing === true;
-  return {
-    method: req.method ?? "GET",
-    url: host.url ?? req.url ?? "/",
-    mountPath: host.mountPath,
-    isEncrypted: "encrypted" in req.socket && req.socket.encrypted === true,
-    headers: {
-      get(name) {
-        const lower = name.toLowerCase();
-        const value = (lower === "host" && readSeveralHosts(req)) || req.headers[lower];
-        return typeof value === "object" ? value.join(", ") : (value ?? null);
-      },
-      keys: () => Object.keys(req.headers),
-    },
+/**
+ * A request of `node:http` as the gateway reads it. Nothing is copied: the body is the request's own stream. A class, as the
+ * others here: V8 may give object literals that outlive a few collections memory that only a full collection frees, and then
+ * also keeps what they refer to.
+ */
+export class NodeRequest implements GatewayRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly mountPath: string | undefined;
+  readonly isEncrypted: boolean;
+  readonly headers: HeaderReader;
+  readonly body: AsyncIterable<Uint8Array> | null;
+  readonly parsedBody: unknown;
+  readonly bodyConsumed: boolean;
+  readonly signal: ClientSignal;
+  readonly httpVersion: string;
+  readonly #req: IncomingMessage;
+
+  constructor(req: IncomingMessage, res: ServerResponse, host: HostRequest) {
+    // A parser that did not read the bytes may still have set an empty body, as body-parser 1 does. The bytes of a stream
+    // that flows already go to the code that made it flow.
+    const isRead = req.readableDidRead || req.readableFlowing === true;
+    this.method = req.method ?? "GET";
+    this.url = host.url ?? req.url ?? "/";
+    this.mountPath = host.mountPath;
+    this.isEncrypted = "encrypted" in req.socket && req.socket.encrypted === true;
+    this.headers = new NodeHeaders(req);
     // Leaving the body early must not destroy the socket, because the response is still to be written to it.
-    body: isRead ? null : toChunks(req, (chunk) => markOwnChunk(req, chunk)),
-    parsedBody: isRead ? host.parsedBody : undefined,
-    bodyConsumed: isRead,
-    signal: new ResponseSignal(res),
-    clientAddress: () => req.socket.remoteAddress,
-    httpVersion: req.httpVersion,
-  };
+    this.body = isRead ? null : toChunks(req, (chunk) => markOwnChunk(req, chunk));
+    this.parsedBody = isRead ? host.parsedBody : undefined;
+    this.bodyConsumed = isRead;
+    this.signal = new ResponseSignal(res);
+    this.httpVersion = req.httpVersion;
+    this.#req = req;
+  }
+
+  clientAddress(): string | undefined {
+    return this.#req.socket.remoteAddress;
+  }
+}
+
+class NodeHeaders implements HeaderReader {
+  readonly #req: IncomingMessage;
+
+  constructor(req: IncomingMessage) {
+    this.#req = req;
+  }
+
+  get(name: string): string | null {
+    const lower = name.toLowerCase();
+    const value = (lower === "host" && readSeveralHosts(this.#req)) || this.#req.headers[lower];
+    return typeof value === "object" ? value.join(", ") : (value ?? null);
+  }
+
+  keys(): Iterable<string> {
+    return Object.keys(this.#req.headers);
+  }
 }
 
 /**
@@ -57,7 +84,6 @@ function readSeveralHosts(req: IncomingMessage): readonly string[] | undefined {
   return hosts !== undefined && hosts.length > 1 ? hosts : undefined;
 }
 
-/** A class: an object literal with a getter would give each request a hidden class of its own in V8. */
 class ResponseSignal implements ClientSignal {
   readonly #res: ServerResponse;
 

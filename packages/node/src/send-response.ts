@@ -6,21 +6,25 @@ import { writeChunk } from "./write-chunk.js";
  * Writes the gateway's response to the socket. A complete body takes one write. A streamed body is written chunk by
  * chunk, as fast as the client reads it. Headers that the host set on the response stay.
  */
-export async function sendResponse(
+export function sendResponse(
   req: IncomingMessage,
   res: ServerResponse,
   response: GatewayResponse,
-): Promise<void> {
+): Promise<void> | undefined {
   const { status, headers, body } = response;
   if (typeof body !== "string" && !(body instanceof Uint8Array))
     return sendStream(res, { ...response, body });
   // Responses without a body have no length (RFC 9110, section 8.6). A response to HEAD states the length of the body that
   // GET would get.
   const hasLength = status !== 204 && status !== 304;
-  const length = hasLength ? { "content-length": `${Buffer.byteLength(body)}` } : {};
-  const complete = { status, body, headers: { ...length, ...headers } };
+  const complete = {
+    status,
+    body,
+    headers: hasLength ? { "content-length": `${Buffer.byteLength(body)}`, ...headers } : headers,
+  };
   if (!isUploaded(req)) return sendDuringUpload(req, res, complete);
   if (canSend(res)) sendComplete(res, complete);
+  return undefined;
 }
 
 interface CompleteResponse extends GatewayResponse {
@@ -147,12 +151,13 @@ function writeHead(
   status: number,
   headers: Readonly<Record<string, string>>,
 ): ServerResponse {
-  const merged: Record<string, string> = {};
+  let merged = headers;
   for (const name of LISTS) {
-    const before = res.getHeader(name);
-    if (before !== undefined && headers[name] !== undefined) merged[name] = joinLists(before, headers[name]);
+    const own = headers[name];
+    const before = own === undefined ? undefined : res.getHeader(name);
+    if (own !== undefined && before !== undefined) merged = { ...merged, [name]: joinLists(before, own) };
   }
-  return res.writeHead(status, { ...headers, ...merged });
+  return res.writeHead(status, merged);
 }
 
 /** Joins lists of names, each name once in any letter case. */

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Gateway } from "@calotype/core";
 import { checkMounted } from "@calotype/core/adapter";
 import { handleNodeRequest } from "./handle-node-request.js";
-import { readMountPath, toGatewayRequest } from "./node-request.js";
+import { NodeRequest, readMountPath } from "./node-request.js";
 import { sendResponse } from "./send-response.js";
 
 /** A request listener of `node:http`; with `next` also a middleware of Connect and its kin. */
@@ -53,5 +53,5 @@ async function sendNotFound(
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
-  await sendResponse(req, res, gateway.notFound(toGatewayRequest(req, res, {})));
+  await sendResponse(req, res, gateway.notFound(new NodeRequest(req, res, {})));
 }

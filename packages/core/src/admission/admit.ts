@@ -19,6 +19,7 @@ import type {
   AdmissionStore,
   IdempotencyOutcome,
   StoredResponse,
+  WindowState,
 } from "./store.js";
 
 /** The dependencies of {@link admit}. */
@@ -73,38 +74,14 @@ export async function admit(
   moment: LimitedMoment,
   repeatable?: Repeatable,
 ): Promise<Replay | Admitted> {
-  const { caller, model, billed } = call;
-  const isRun = moment === "run" || moment === "continuation";
-  const idempotencyKey = repeatable && readIdempotencyKey(repeatable.headers);
-  const leaseMs = findLeaseMsOf(call);
-  const { windows, concurrency } = toCallLimits({
-    callerId: caller.id,
-    callerLimits: call.callerLimits,
-    model: model.entry,
-    modelLimits: model.limits,
-    maxImages: call.request.maxImages,
-    leaseMs,
-  });
-  const limits: CallLimits = {
-    windows: isRun ? [] : windows,
-    concurrency: moment === "submission" ? [] : concurrency,
-  };
+  const limits = findLimits(call, moment);
   const request: AdmissionRequest = {
-    id: billed.id,
-    caller: caller.id,
+    id: call.billed.id,
+    caller: call.caller.id,
     windows: limits.windows,
     concurrency: limits.concurrency,
-    idempotency:
-      repeatable === undefined || idempotencyKey === undefined
-        ? undefined
-        : await createIdempotencyRequest({
-            callerId: caller.id,
-            path: repeatable.scope,
-            key: idempotencyKey,
-            fields: repeatable.fields,
-            leaseMs,
-          }),
-    channels: model.cooldownIds,
+    idempotency: repeatable && (await findIdempotency(call, repeatable)),
+    channels: call.model.cooldownIds,
   };
   const { revision } = parts.pauses;
   let decision: AdmissionDecision;
@@ -115,15 +92,42 @@ export async function admit(
   }
   if (decision.kind === "replay") return decision;
   if (decision.kind !== "admitted") throw toRefusalError(decision, limits);
+  const { model } = call;
   parts.health.merge(decision.cooldowns, model.healthIds);
   parts.pauses.merge(decision.cooldowns, model.channels, revision);
-  const admitted = new Admitted(parts, { request, limits, windows: decision.windows });
+  const admitted = new Admitted(parts, request, limits, decision.windows);
   if (moment !== "continuation" && parts.pauses.withoutPaused(model.channels).length === 0) {
     // Before the client gets the error, so that its next request finds the slot and the idempotency key free.
     await admitted.finish({ kind: "forget" });
     throw createPausedError(model.name);
   }
   return admitted;
+}
+
+/** The limits that are checked at this moment. */
+function findLimits(call: CallToAdmit, moment: LimitedMoment): CallLimits {
+  const { caller, model } = call;
+  const limits = toCallLimits({
+    callerId: caller.id,
+    callerLimits: call.callerLimits,
+    model: model.entry,
+    modelLimits: model.limits,
+    maxImages: call.request.maxImages,
+    leaseMs: findLeaseMsOf(call),
+  });
+  if (moment === "all") return limits;
+  return moment === "submission" ? { ...limits, concurrency: [] } : { ...limits, windows: [] };
+}
+
+/** Returns a promise only if the request has a key. */
+function findIdempotency(
+  call: CallToAdmit,
+  { headers, scope, fields }: Repeatable,
+): Promise<AdmissionRequest["idempotency"]> | undefined {
+  const key = readIdempotencyKey(headers);
+  if (key === undefined) return undefined;
+  const leaseMs = findLeaseMsOf(call);
+  return createIdempotencyRequest({ callerId: call.caller.id, path: scope, key, fields, leaseMs });
 }
 
 /**
@@ -149,12 +153,6 @@ function toStoreError(cause: unknown, { logger }: StoreParts, { id }: AdmissionR
   );
 }
 
-/** What remains of an admission until the call is over. */
-interface Granted extends Pick<Extract<AdmissionDecision, { kind: "admitted" }>, "windows"> {
-  readonly request: AdmissionRequest;
-  readonly limits: CallLimits;
-}
-
 /**
  * The permission to run. Call `finish` once, when the call is over. A class whose fields do not refer to the body of the
  * request, because each of thousands of open streams has one.
@@ -162,33 +160,41 @@ interface Granted extends Pick<Extract<AdmissionDecision, { kind: "admitted" }>,
 export class Admitted {
   readonly kind = "admitted";
   readonly #parts: StoreParts;
-  readonly #granted: Granted;
+  readonly #request: AdmissionRequest;
+  readonly #limits: CallLimits;
+  readonly #windows: readonly WindowState[];
 
-  constructor(parts: StoreParts, granted: Granted) {
+  constructor(
+    parts: StoreParts,
+    request: AdmissionRequest,
+    limits: CallLimits,
+    windows: readonly WindowState[],
+  ) {
     this.#parts = parts;
-    this.#granted = granted;
+    this.#request = request;
+    this.#limits = limits;
+    this.#windows = windows;
   }
 
   /** What identifies a repeat of the call. `undefined` without an idempotency key. */
   get idempotency(): AdmissionRequest["idempotency"] {
-    return this.#granted.request.idempotency;
+    return this.#request.idempotency;
   }
 
   /** True if the call has an idempotency key. */
   get isRepeatable(): boolean {
-    return this.#granted.request.idempotency !== undefined;
+    return this.#request.idempotency !== undefined;
   }
 
   /** Returns the headers with the state of the limits added. */
   addLimits(headers: GatewayResponse["headers"]): GatewayResponse["headers"] {
-    const { limits, windows } = this.#granted;
-    return addRateLimits({ ...headers }, limits, { windows });
+    return addRateLimits({ ...headers }, this.#limits, { windows: this.#windows });
   }
 
   /** Releases what the call has in the store. Never rejects. */
   finish(outcome: IdempotencyOutcome): Promise<void> {
     const { admission, logger } = this.#parts;
-    const { request } = this.#granted;
+    const request = this.#request;
     return callStore(() => admission.finish(request, outcome)).catch((err: unknown) =>
       logger.error(
         { requestId: request.id, err },

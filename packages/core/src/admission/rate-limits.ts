@@ -47,9 +47,9 @@ export function mergeLimits(own: CallerLimits | undefined, gateway: CallerLimits
 export function toCallLimits(sources: LimitSources): CallLimits {
   const { callerId, callerLimits, model, modelLimits } = sources;
   const limits: GrowingLimits = { windows: [], concurrency: [] };
-  addLimits(limits, callerLimits, { owner: [callerId], scope: {}, sources });
+  addLimits(limits, callerLimits, { owner: [callerId], sources });
   if (modelLimits !== undefined) {
-    addLimits(limits, modelLimits, { owner: [callerId, model], scope: { model }, sources });
+    addLimits(limits, modelLimits, { owner: [callerId, model], model, sources });
   }
   return limits;
 }
@@ -64,9 +64,9 @@ export interface CallerLimitSources extends Pick<LimitSources, "callerId" | "cal
 export function listCallerLimits({ callerId, callerLimits, modelLimits }: CallerLimitSources): CallLimits {
   const limits: GrowingLimits = { windows: [], concurrency: [] };
   const sources = { maxImages: 0, leaseMs: 0 };
-  addLimits(limits, callerLimits, { owner: [callerId], scope: {}, sources });
+  addLimits(limits, callerLimits, { owner: [callerId], sources });
   for (const [model, own] of Object.entries(modelLimits)) {
-    addLimits(limits, own, { owner: [callerId, model], scope: { model }, sources });
+    addLimits(limits, own, { owner: [callerId, model], model, sources });
   }
   return limits;
 }
@@ -78,35 +78,31 @@ interface GrowingLimits extends CallLimits {
 
 interface LimitOwner {
   readonly owner: readonly string[];
-  readonly scope: LimitScope;
+  readonly model?: string;
   readonly sources: Pick<LimitSources, "maxImages" | "leaseMs">;
 }
 
 function addLimits(
   { windows, concurrency }: GrowingLimits,
   { requestsPerMinute, imagesPerMinute, concurrent }: CallerLimits,
-  { owner, scope, sources }: LimitOwner,
+  { owner, model, sources }: LimitOwner,
 ): void {
   // JSON keeps the names apart whatever they contain, and writes lone surrogates in a form that every store keeps.
   const endOfKey = JSON.stringify(owner).slice(1);
+  const withScope = <Limit extends object>(limit: Limit): Limit & LimitScope =>
+    model === undefined ? limit : { ...limit, model };
   const windowMs = MINUTE_MS;
   if (typeof requestsPerMinute === "number") {
     const key = `["requests",${endOfKey}`;
-    windows.push({ name: "requests", key, limit: requestsPerMinute, windowMs, cost: 1, ...scope });
+    windows.push(withScope({ name: "requests", key, limit: requestsPerMinute, windowMs, cost: 1 }));
   }
   if (typeof imagesPerMinute === "number") {
     const key = `["images",${endOfKey}`;
-    windows.push({
-      name: "images",
-      key,
-      limit: imagesPerMinute,
-      windowMs,
-      cost: sources.maxImages,
-      ...scope,
-    });
+    const cost = sources.maxImages;
+    windows.push(withScope({ name: "images", key, limit: imagesPerMinute, windowMs, cost }));
   }
   if (typeof concurrent === "number") {
     const key = `["concurrent",${endOfKey}`;
-    concurrency.push({ key, limit: concurrent, leaseMs: sources.leaseMs, ...scope });
+    concurrency.push(withScope({ key, limit: concurrent, leaseMs: sources.leaseMs }));
   }
 }

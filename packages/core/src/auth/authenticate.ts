@@ -49,23 +49,26 @@ export interface AuthenticatorParts {
 
 /** Creates an authenticator. */
 export function createAuthenticator({ find, rules, now }: AuthenticatorParts): Authenticator {
+  const admit = (
+    caller: Caller | undefined,
+    { preferences }: Pick<GatewayRequest, "preferences">,
+  ): Caller => {
+    if (caller === undefined) throw refused("Wrong API key.");
+    checkExpiry(caller, now());
+    return preferences === undefined ? caller : { ...caller, ...preferences };
+  };
   return (request) => {
-    const { headers, preferences } = request;
-    const admit = (caller: Caller | undefined): Caller => {
-      if (caller === undefined) throw refused("Wrong API key.");
-      checkExpiry(caller, now());
-      return preferences === undefined ? caller : { ...caller, ...preferences };
-    };
+    const { headers } = request;
     if (request.caller !== undefined) {
       checkCaller(request.caller, rules, "the host named");
-      return admit(request.caller);
+      return admit(request.caller, request);
     }
     const apiKey = readApiKey(headers);
     if (apiKey === undefined) {
       throw refused("No API key: send the header Authorization: Bearer <API_KEY>, or api-key: <API_KEY>.");
     }
     const caller = find(apiKey, headers);
-    return isPromiseLike(caller) ? caller.then(admit) : admit(caller);
+    return isPromiseLike(caller) ? caller.then((found) => admit(found, request)) : admit(caller, request);
   };
 }
 

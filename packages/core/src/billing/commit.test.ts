@@ -16,6 +16,7 @@ function create() {
     release: () => end("released"),
     abandon: () => void ends.push("unresolved"),
     ended: Promise.resolve({ state: "settled", isNothingMade: false }),
+    end: undefined,
     isAbandoned: false,
     record: undefined,
   };

@@ -19,6 +19,11 @@ export class Commit {
     return this.#hold.ended;
   }
 
+  /** The same. `undefined` if it has not ended. */
+  get end(): HoldEnd | undefined {
+    return this.#hold.end;
+  }
+
   /** The record of the charge. `undefined` if the hold was released, or has not ended. */
   get record(): SettledRecord | undefined {
     return this.#hold.record;

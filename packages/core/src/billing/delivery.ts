@@ -189,24 +189,36 @@ function createQueueDelivery<T extends { readonly id: string }>(queue: Queue<T>)
   async function deliverBatch(failed: Set<string>): Promise<boolean> {
     const taken = await queue.take(BATCH, LEASE_MS);
     // If the function takes longer than the lease, the pass gets the same item again. It must not go on forever.
-    const fresh = taken.filter(({ id }) => !failed.has(id));
-    await Promise.all(fresh.map((item) => deliver(item, failed)));
-    const delivered = fresh.filter(({ id }) => !failed.has(id));
+    const fresh = failed.size === 0 ? taken : taken.filter(({ id }) => !failed.has(id));
+    const slow: Promise<void>[] = [];
+    for (const item of fresh) {
+      const accepted = deliver(item, failed);
+      if (accepted !== undefined) slow.push(accepted);
+    }
+    if (slow.length > 0) await Promise.all(slow);
+    const delivered = failed.size === 0 ? fresh : fresh.filter(({ id }) => !failed.has(id));
     if (delivered.length > 0) await queue.markDelivered(delivered);
     return fresh.length === BATCH;
   }
 
-  async function deliver(item: T, failed: Set<string>): Promise<void> {
-    try {
-      const sent = send?.(item);
-      if (!isPromiseLike(sent)) return;
-      const taken = Promise.resolve(sent);
-      if (!(await settlesWithin(taken, LEASE_MS))) throw new Error(`${name} did not end in time.`);
-      await taken;
-    } catch (error) {
+  /** Returns a promise only if the operator's function does. */
+  function deliver(item: T, failed: Set<string>): Promise<void> | undefined {
+    const fail = (error: unknown): void => {
       logger.error({ [idField]: item.id, err: error }, `${name} failed; it is called again.`);
       failed.add(item.id);
+    };
+    try {
+      const sent = send?.(item);
+      return isPromiseLike(sent) ? finishInTime(Promise.resolve(sent)).catch(fail) : undefined;
+    } catch (error) {
+      fail(error);
+      return undefined;
     }
+  }
+
+  async function finishInTime(sent: Promise<unknown>): Promise<void> {
+    if (!(await settlesWithin(sent, LEASE_MS))) throw new Error(`${name} did not end in time.`);
+    await sent;
   }
 
   function begin(): Promise<void> {

@@ -29,6 +29,8 @@ export interface Hold {
   abandon(): void;
   /** How the hold ended, whether or not the ledger accepted it. */
   readonly ended: Promise<HoldEnd>;
+  /** The same. `undefined` if it has not ended. */
+  readonly end: HoldEnd | undefined;
   /** True if the hold was abandoned, because the gateway closed before its request had ended. */
   readonly isAbandoned: boolean;
   /** The record with which the hold was settled. `undefined` if it was released, or has not ended. */
@@ -112,9 +114,15 @@ export function createHolds(parts: HoldParts): Holds {
 
   return {
     open(request, { ttlMs, keepAlive }) {
-      return callStore(() => ledger.hold(toHoldRecord(request, ttlMs, now()))).then(
+      let amount: string | null = null;
+      const make = (): ReturnType<Ledger["hold"]> => {
+        const hold = toHoldRecord(request, ttlMs, now());
+        ({ amount } = hold);
+        return ledger.hold(hold);
+      };
+      return callStore(make).then(
         ({ ok }) => {
-          if (ok) return new OpenHold(holdParts, request);
+          if (ok) return new OpenHold(holdParts, request, amount ?? undefined);
           throw budgetError();
         },
         (cause: unknown) => {
@@ -177,40 +185,51 @@ interface OpenHoldParts extends Omit<HoldParts, "ledger"> {
 const NOT_WRITTEN: OpenHoldParts["ledger"] = { settle: async () => undefined, release: async () => {} };
 
 class OpenHold implements Hold {
-  readonly ended: Promise<HoldEnd>;
   readonly #parts: OpenHoldParts;
   readonly #link: Link<Hold>;
   readonly #request: BilledRequest;
-  readonly #resolveEnded: (end: HoldEnd) => void;
+  readonly #amount: string | undefined;
   record: SettledRecord | undefined;
+  end: HoldEnd | undefined;
   isAbandoned = false;
   /** Set by the first call that ends the hold. */
   #ending: Promise<HoldEnd> | undefined;
+  /** Set once somebody waits for the end. */
+  #waiting: PromiseWithResolvers<HoldEnd> | undefined;
 
-  constructor(parts: OpenHoldParts, request: BilledRequest) {
+  /** @param amount absent: it was computed by another process, or without `billing` */
+  constructor(parts: OpenHoldParts, request: BilledRequest, amount?: string) {
     this.#parts = parts;
     this.#request = request;
-    ({ promise: this.ended, resolve: this.#resolveEnded } = Promise.withResolvers());
+    this.#amount = amount;
     this.#link = parts.openHolds.add(this);
     const { observer, price, bounds } = request;
     observer?.held(price?.estimate(bounds).amount ?? null);
+  }
+
+  get ended(): Promise<HoldEnd> {
+    if (this.end !== undefined) return Promise.resolve(this.end);
+    this.#waiting ??= Promise.withResolvers();
+    return this.#waiting.promise;
   }
 
   settle(sentTo: SentTo, outcome: Outcome): Promise<HoldEnd> {
     if (this.#ending !== undefined) return this.#ending;
     const { ledger, logger, now, onLost } = this.#parts;
     const chargesHold = outcome.isUnknown === true && onLost === "charge";
-    const record = toSettledRecord(this.#request, sentTo, { ...outcome, chargesHold, endedAt: now() });
+    const record = toSettledRecord(this.#request, sentTo, {
+      ...outcome,
+      chargesHold,
+      held: this.#amount,
+      endedAt: now(),
+    });
     // The last response says nothing about what an earlier attempt made.
     const isKnown = outcome.isConclusive === true && sentTo.isRepeated !== true;
     if (record.unpriced === true) reportUnpriced(record, logger);
     if (record.reportedUsage !== undefined || record.reportedPixels !== undefined) reportCut(record, logger);
     const end: HoldEnd = { state: "settled", isNothingMade: isKnown && isNothingMade(record) };
     this.record = record;
-    const noteLate = (result: SettleResult | undefined | void): void => {
-      if (result?.isLate === true) reportLate(record, logger);
-    };
-    this.#ending = this.#write(end, () => ledger.settle(record), { record, noteLate });
+    this.#ending = this.#write(end, () => ledger.settle(record));
     return this.#ending;
   }
 
@@ -230,32 +249,31 @@ class OpenHold implements Hold {
   }
 
   /** The client gets its images although the ledger fails. */
-  #write<R>(
-    end: HoldEnd,
-    write: () => Promise<R>,
-    { record, noteLate }: { readonly record?: SettledRecord; readonly noteLate?: (result: R) => void } = {},
-  ): Promise<HoldEnd> {
-    const finish = (): HoldEnd => {
-      this.#end(end, record);
-      return end;
-    };
-    const again = (): Promise<void> => write().then((result) => noteLate?.(result));
+  #write(end: HoldEnd, write: () => Promise<SettleResult | undefined | void>): Promise<HoldEnd> {
     return callStore(write).then(
       (result) => {
-        noteLate?.(result);
-        return finish();
+        this.#noteLate(result);
+        return this.#end(end);
       },
       (error: unknown) => {
+        const { record } = this;
+        const again = (): Promise<void> => write().then((result) => this.#noteLate(result));
         const fields = { requestId: this.#request.id, ...(record !== undefined && { record }) };
-        return this.#parts.repeat(again, error, fields).then(finish);
+        return this.#parts.repeat(again, error, fields).then(() => this.#end(end));
       },
     );
   }
 
-  #end(end: HoldEnd, record?: SettledRecord): void {
-    this.#request.observer?.holdEnded({ state: end.state, record });
+  #noteLate(result: SettleResult | undefined | void): void {
+    if (result?.isLate === true && this.record !== undefined) reportLate(this.record, this.#parts.logger);
+  }
+
+  #end(end: HoldEnd): HoldEnd {
+    this.#request.observer?.holdEnded({ state: end.state, record: this.record });
     this.#parts.openHolds.delete(this.#link);
-    this.#resolveEnded(end);
+    this.end = end;
+    this.#waiting?.resolve(end);
+    return end;
   }
 }
 

@@ -3,8 +3,8 @@ import {
   type Decimal,
   formatDecimal,
   isAtMost,
+  negateDecimal,
   readDecimal,
-  subtractDecimal,
   ZERO,
 } from "../util/decimal.js";
 import {
@@ -33,14 +33,14 @@ export interface MemoryBalances {
 }
 
 interface Account {
-  readonly settled: Decimal;
-  readonly held: Decimal;
+  settled: Decimal;
+  held: Decimal;
   /** The budget of the last hold; `null` if there is none. */
-  readonly budget: string | null;
-  readonly alerted: number;
+  budget: string | null;
+  alerted: number;
 }
 
-const EMPTY: Account = { settled: ZERO, held: ZERO, budget: null, alerted: 0 };
+const EMPTY: Readonly<Account> = { settled: ZERO, held: ZERO, budget: null, alerted: 0 };
 
 /** How many accounts of periods are kept. Beyond this, the oldest without open holds are dropped. */
 const MAX_PERIODS = 10_000;
@@ -59,16 +59,18 @@ export function createMemoryBalances(now: () => number): MemoryBalances {
   const find = (caller: string, period: string | undefined): Account =>
     (period === undefined ? totals : periods.get(period))?.get(caller) ?? EMPTY;
 
-  function set(caller: string, period: string | undefined, account: Account): void {
-    if (period === undefined) {
-      // An empty account is removed, so that callers that never spent anything take no memory.
-      const { settled, held, budget, alerted } = account;
-      if (settled.units === 0n && held.units === 0n && budget === null && alerted === 0)
-        totals.delete(caller);
-      else totals.set(caller, account);
-      return;
-    }
-    if (periods.get(period)?.has(caller) !== true) makeRoom();
+  /** Returns the account to change, which is made if there is none. */
+  function open(caller: string, period: string | undefined): Account {
+    const known = find(caller, period);
+    if (known !== EMPTY) return known;
+    const account = { ...EMPTY };
+    if (period === undefined) totals.set(caller, account);
+    else addPeriod(caller, period, account);
+    return account;
+  }
+
+  function addPeriod(caller: string, period: string, account: Account): void {
+    makeRoom();
     const accounts = periods.get(period) ?? new Map<string, Account>();
     periods.set(period, accounts);
     accounts.set(caller, account);
@@ -88,14 +90,26 @@ export function createMemoryBalances(now: () => number): MemoryBalances {
     }
   }
 
-  function change(caller: string, period: string | undefined, update: (account: Account) => Account): void {
-    set(caller, undefined, update(find(caller, undefined)));
-    if (period !== undefined) set(caller, period, update(find(caller, period)));
+  function add(field: "settled" | "held", caller: string, period: string | undefined, amount: Decimal): void {
+    const total = open(caller, undefined);
+    total[field] = addDecimals(total[field], amount);
+    if (period !== undefined) {
+      const ofPeriod = open(caller, period);
+      ofPeriod[field] = addDecimals(ofPeriod[field], amount);
+    }
+    removeEmpty(caller);
   }
 
   function setBudget(caller: string, period: string | undefined, budget: string | undefined): void {
-    const account = find(caller, period);
-    if (account.budget !== (budget ?? null)) set(caller, period, { ...account, budget: budget ?? null });
+    if (find(caller, period).budget === (budget ?? null)) return;
+    open(caller, period).budget = budget ?? null;
+    removeEmpty(caller);
+  }
+
+  /** So that callers that never spent anything take no memory. */
+  function removeEmpty(caller: string): void {
+    const { settled, held, budget, alerted } = find(caller, undefined);
+    if (settled.units === 0n && held.units === 0n && budget === null && alerted === 0) totals.delete(caller);
   }
 
   function noteAlerts(caller: string, period: string | undefined): void {
@@ -104,7 +118,7 @@ export function createMemoryBalances(now: () => number): MemoryBalances {
     const reached = findAlerts(account);
     const alerted = reached.at(-1);
     if (budget === null || alerted === undefined) return;
-    set(caller, period, { ...account, alerted });
+    account.alerted = alerted;
     const settled = formatDecimal(account.settled);
     for (const threshold of reached) {
       const alert = createAlert({ caller, periodKey: period ?? "", threshold, budget, settled, at: now() });
@@ -160,26 +174,23 @@ export function createMemoryBalances(now: () => number): MemoryBalances {
       ) {
         return format({ settled, held });
       }
-      change(caller, period, (account) => ({ ...account, held: addDecimals(account.held, amount) }));
+      add("held", caller, period, amount);
       // Alerts follow the budget that is in use.
       setBudget(caller, undefined, period === undefined ? budget : undefined);
       if (period !== undefined) setBudget(caller, period, budget);
       return undefined;
     },
     free(caller, amount, period) {
-      change(caller, period, (account) => ({ ...account, held: subtractDecimal(account.held, amount) }));
+      add("held", caller, period, negateDecimal(amount));
     },
     charge(caller, amount, period) {
       if (amount.units === 0n) return;
-      change(caller, period, (account) => ({ ...account, settled: addDecimals(account.settled, amount) }));
+      add("settled", caller, period, amount);
       noteAlerts(caller, undefined);
       if (period !== undefined) noteAlerts(caller, period);
     },
     refund(caller, amount, period) {
-      change(caller, period, (account) => ({
-        ...account,
-        settled: subtractDecimal(account.settled, amount),
-      }));
+      add("settled", caller, period, negateDecimal(amount));
     },
     store,
   };

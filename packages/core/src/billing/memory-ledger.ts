@@ -1,5 +1,6 @@
 import { createMemoryHistory } from "#memory-history";
 import { type Decimal, readDecimal } from "../util/decimal.js";
+import { createLinkedList, type Link, type LinkedList } from "../util/linked-list.js";
 import type { CallerLedger } from "./caller-store.js";
 import type { Balance, BudgetLedger, RecordFilter, ReportOptions, SettleResult } from "./ledger.js";
 import { createMemoryBalances } from "./memory-balances.js";
@@ -237,94 +238,94 @@ interface RecordStore {
   all(): UsageRecord[];
 }
 
-interface KeptRecord {
+/** A record, in one of the lists of a {@link RecordStore}. A class, because V8 may give literals long-lived memory. */
+class KeptRecord {
   readonly record: UsageRecord;
   /** The position of the record in the order in which records were kept. */
   readonly sequence: number;
-}
+  leasedUntil = 0;
+  list: LinkedList<KeptRecord>;
+  link: Link<KeptRecord>;
 
-interface LeasedRecord extends KeptRecord {
-  readonly leasedUntil: number;
+  constructor(record: UsageRecord, sequence: number, list: LinkedList<KeptRecord>) {
+    this.record = record;
+    this.sequence = sequence;
+    this.list = list;
+    this.link = list.add(this);
+  }
+
+  /** Moves the record to the end of a list. */
+  moveTo(list: LinkedList<KeptRecord>): void {
+    this.list.delete(this.link);
+    this.list = list;
+    this.link = list.add(this);
+  }
 }
 
 /**
- * Each record is in one of three maps, in the order in which it was added to the map. All waiting records were kept
+ * Each record is in one of three lists, in the order in which it was added to the list. All waiting records were kept
  * after all leased ones, because the oldest are leased first.
  */
 function createRecordStore(now: () => number, maxRecords: number): RecordStore {
-  const waiting = new Map<string, KeptRecord>();
-  const leased = new Map<string, LeasedRecord>();
-  const delivered = new Map<string, Pick<KeptRecord, "record">>();
+  const byId = new Map<string, KeptRecord>();
+  const waiting = createLinkedList<KeptRecord>();
+  const leased = createLinkedList<KeptRecord>();
+  const delivered = createLinkedList<KeptRecord>();
   let sequence = 0;
   /** No lease ends before this time, so that most calls of `take` need not look for leases that are over. */
   let firstLeaseEnd = Infinity;
 
-  const find = (id: string): UsageRecord | undefined =>
-    (waiting.get(id) ?? leased.get(id) ?? delivered.get(id))?.record;
-
-  function forget(id: string): void {
-    for (const records of [waiting, leased, delivered]) records.delete(id);
+  function forget(kept: KeptRecord): void {
+    kept.list.delete(kept.link);
+    byId.delete(kept.record.id);
   }
-
-  /**
-   * Goes on where the last record was dropped, because a new iterator would pass over all deleted entries of its map again. Only
-   * one is kept: an iterator that is not used keeps every table that its map has outgrown.
-   */
-  let oldest: { readonly records: ReadonlyMap<string, unknown>; readonly ids: Iterator<string> } | undefined;
 
   /** Delivered records are safe elsewhere, and leased records are about to be. */
   function dropOne(): void {
-    const records = [delivered, leased, waiting].find(({ size }) => size > 0);
-    if (records === undefined) return;
-    if (oldest?.records !== records) oldest = { records, ids: records.keys() };
-    const { done, value } = oldest.ids.next();
-    if (done !== true) return forget(value);
-    oldest = undefined;
-    dropOne();
+    const oldest = delivered.first ?? leased.first ?? waiting.first;
+    if (oldest !== undefined) forget(oldest);
   }
 
+  /** The records whose lease is over, in the order in which they were kept. */
   function findExpired(instant: number): KeptRecord[] {
     if (instant < firstLeaseEnd) return [];
-    const expired: LeasedRecord[] = [];
+    const expired: KeptRecord[] = [];
     firstLeaseEnd = Infinity;
-    for (const entry of leased.values()) {
-      firstLeaseEnd = Math.min(firstLeaseEnd, entry.leasedUntil);
-      if (entry.leasedUntil <= instant) expired.push(entry);
+    for (const kept of leased) {
+      firstLeaseEnd = Math.min(firstLeaseEnd, kept.leasedUntil);
+      if (kept.leasedUntil <= instant) expired.push(kept);
     }
     return expired.toSorted((one, other) => one.sequence - other.sequence);
   }
 
   return {
-    find,
+    find: (id) => byId.get(id)?.record,
     keep(record) {
-      forget(record.id);
-      if (waiting.size + leased.size + delivered.size >= maxRecords) dropOne();
-      waiting.set(record.id, { record, sequence: sequence++ });
+      const replaced = byId.get(record.id);
+      if (replaced !== undefined) forget(replaced);
+      if (byId.size >= maxRecords) dropOne();
+      byId.set(record.id, new KeptRecord(record, sequence++, waiting));
     },
     take(limit, leaseMs) {
       const instant = now();
       const taken = findExpired(instant).slice(0, limit);
-      for (const entry of waiting.values()) {
+      for (const kept of waiting) {
         if (taken.length >= limit) break;
-        taken.push(entry);
+        taken.push(kept);
       }
       const leasedUntil = instant + leaseMs;
       firstLeaseEnd = Math.min(firstLeaseEnd, leasedUntil);
-      for (const entry of taken) {
-        const { id } = entry.record;
-        forget(id);
-        leased.set(id, { ...entry, leasedUntil });
+      for (const kept of taken) {
+        kept.moveTo(leased);
+        kept.leasedUntil = leasedUntil;
       }
       return taken.map(({ record }) => record);
     },
     markDelivered({ id, state }) {
+      const kept = byId.get(id);
       // An id has at most one version of each state.
-      const known = find(id);
-      if (known?.state !== state) return;
-      forget(id);
-      delivered.set(id, { record: known });
+      if (kept?.record.state === state) kept.moveTo(delivered);
     },
-    all: () =>
-      [waiting, leased, delivered].flatMap((records) => Array.from(records.values(), ({ record }) => record)),
+    all: () => [waiting, leased, delivered].flatMap((list) => Array.from(list, ({ record }) => record)),
   };
 }

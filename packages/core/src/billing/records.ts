@@ -250,6 +250,8 @@ export interface Outcome {
 export interface SettledOutcome extends Outcome {
   /** True if the whole hold is charged. Default false. */
   readonly chargesHold?: boolean | undefined;
+  /** The amount of the hold, if it is known. */
+  readonly held?: string | undefined;
   /** Milliseconds since 1970. */
   readonly endedAt: number;
 }
@@ -283,7 +285,8 @@ export function toSettledRecord(
     // A clock may be set back.
     durationMs: Math.max(0, outcome.endedAt - request.receivedAt),
   };
-  if (request.price !== undefined) record.held = request.price.estimate(request.bounds).amount;
+  if (request.price !== undefined)
+    record.held = outcome.held ?? request.price.estimate(request.bounds).amount;
   if (outcome.errorCode !== undefined) record.errorCode = outcome.errorCode;
   if (usage !== undefined) record.usage = usage;
   if (reportedUsage !== undefined) record.reportedUsage = reportedUsage;
@@ -312,21 +315,16 @@ export function copyFacts(
   >,
 ): Omit<RequestFacts, "period" | "images" | "charge"> {
   const { id, time, caller, group, model, operation, task, endUser, tags } = request;
-  return {
-    id,
-    time,
-    caller,
-    group,
-    model,
-    operation,
-    ...(task !== undefined && { task }),
-    ...(endUser !== undefined && { endUser }),
-    ...(tags !== undefined && { tags: { ...tags } }),
-  };
+  const facts: Writable<ReturnType<typeof copyFacts>> = { id, time, caller, group, model, operation };
+  if (task !== undefined) facts.task = task;
+  if (endUser !== undefined) facts.endUser = endUser;
+  if (tags !== undefined) facts.tags = { ...tags };
+  return facts;
 }
 
-/** Returns a copy of a record with the period in which its hold was counted, and no other. */
+/** Returns the record with the period in which its hold was counted, and no other: a copy, unless it has it already. */
 export function withPeriod<R extends UsageRecord>(record: R, period: string | undefined): R {
+  if (record.period === period) return record;
   const copy: R & { period?: string } = { ...record };
   if (period === undefined) delete copy.period;
   else copy.period = period;

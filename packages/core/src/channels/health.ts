@@ -125,7 +125,6 @@ export function createChannelHealth(
       key.healthId === channel.healthId ? undefined : beginOne(channel.healthId, recordOf(channel.healthId));
     const hasModel = records.has(createModelHealthId(key.healthId, upstreamModel));
     const ofModel = hasModel ? beginModel(key.healthId) : undefined;
-    const begun = [ofModel, ofKey, ofChannel].filter((one) => one !== undefined);
 
     /** The records that a failure counts for. */
     const findFailed = (scope: FailureScope, failure: AttemptFailure): readonly BegunRecord[] => {
@@ -143,7 +142,8 @@ export function createChannelHealth(
       return { scope: "key", hasChanged: hasKeyChanged };
     };
     return {
-      isProbe: begun.some(({ attempt }) => attempt.isProbe),
+      isProbe:
+        ofKey.attempt.isProbe || ofModel?.attempt.isProbe === true || ofChannel?.attempt.isProbe === true,
       succeeded,
       failed(failure) {
         const scope = scopeOf(failure);
@@ -151,7 +151,9 @@ export function createChannelHealth(
         if (scope === "request") return { scope, hasChanged: succeeded().hasChanged };
         const failed = findFailed(scope, failure);
         // The failure says nothing about the other records.
-        for (const one of begun) if (!failed.includes(one)) one.record.abandon(one.attempt);
+        for (const one of [ofModel, ofKey, ofChannel]) {
+          if (one !== undefined && !failed.includes(one)) one.record.abandon(one.attempt);
+        }
         const changes = failed.map((one) => end(one, failure));
         return { scope, hasChanged: changes.includes(true) };
       },

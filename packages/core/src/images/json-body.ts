@@ -15,9 +15,12 @@ import {
 export function toJsonBody(value: JsonObject): string | ProducedBody {
   const images: (readonly [image: UploadedImage, form: WrittenForm])[] = [];
   // A client cannot know this value, so it cannot send a string that would be taken for an image.
-  const mark = crypto.randomUUID();
-  const outline = stringifyUploads(value, (image, form) => `${mark}[${images.push([image, form]) - 1}]`);
-  if (images.length === 0) return outline;
+  let mark: string | undefined;
+  const outline = stringifyUploads(value, (image, form) => {
+    mark ??= crypto.randomUUID();
+    return `${mark}[${images.push([image, form]) - 1}]`;
+  });
+  if (mark === undefined) return outline;
   // Strings alternate with indexes of images.
   const pieces = outline.split(new RegExp(`${mark}\\[(\\d+)\\]`));
   return createProducedBody(

@@ -130,23 +130,37 @@ async function serve(
   call: NormalizedCall,
   { client, admission, commit }: OpenCall,
 ): Promise<GatewayResponse> {
-  let response: GatewayResponse;
+  let response = await sendCall(parts, call, client, commit);
+  if (admission !== undefined) response = { ...response, headers: admission.addLimits(response.headers) };
+  if (isComplete(response)) return cleanUp(parts, call, { response, admission, commit });
+  cleanUpLater(parts, call, { admission, commit });
+  return response;
+}
+
+async function sendCall(
+  parts: RunParts,
+  call: NormalizedCall,
+  client: CallClient,
+  commit: Commit,
+): Promise<GatewayResponse> {
   try {
-    try {
-      if (client.beforeSend !== undefined) await client.beforeSend();
-      if (call.client.signal.aborted) throw new GatewayError("client_closed_request", "The client left.");
-    } catch (error) {
-      await commit.release();
-      throw error;
-    }
+    if (client.beforeSend !== undefined || call.client.signal.aborted) await checkLast(call, client, commit);
     // After this the request costs money, and runs to its end.
     const received = client.receive(await send(parts, call, commit), commit);
-    response = isPromiseLike(received) ? await received : received;
+    return isPromiseLike(received) ? await received : received;
   } catch (error) {
-    response = await client.fail(error, commit);
+    return client.fail(error, commit);
   }
-  if (admission !== undefined) response = { ...response, headers: admission.addLimits(response.headers) };
-  return cleanUp(parts, call, { response, admission, commit });
+}
+
+async function checkLast(call: NormalizedCall, client: CallClient, commit: Commit): Promise<void> {
+  try {
+    await client.beforeSend?.();
+    if (call.client.signal.aborted) throw new GatewayError("client_closed_request", "The client left.");
+  } catch (error) {
+    await commit.release();
+    throw error;
+  }
 }
 
 /**
@@ -163,26 +177,33 @@ async function cleanUp(
   { slot, keepAlive }: NormalizedCall,
   { response, admission, commit }: Omit<OpenCall, "client"> & { readonly response: GatewayResponse },
 ): Promise<GatewayResponse> {
-  const isRepeatable = admission?.isRepeatable === true;
-  if (!isComplete(response)) {
-    const ttlMs = idempotency.seconds * 1000;
-    // The closures must not refer to `response` or the call: a stream can stay open for long, and there may be many.
-    const ended = commit.ended
-      .then(({ isNothingMade }) =>
-        admission?.finish(isRepeatable && !isNothingMade ? { kind: "mark", ttlMs } : FORGET),
-      )
-      .then(() => {
-        slot?.release();
-        return delivery.run();
-      });
-    keepAlive(ended);
-    return response;
+  const end = commit.end ?? (await commit.ended);
+  if (admission !== undefined) {
+    const { isRepeatable } = admission;
+    await admission.finish(isRepeatable ? toIdempotencyOutcome(end, response, idempotency) : FORGET);
   }
-  const end = await commit.ended;
-  await admission?.finish(isRepeatable ? toIdempotencyOutcome(end, response, idempotency) : FORGET);
   const released = slot === undefined ? response : releaseAfterBody(response, slot);
   if (delivery.isNeeded) keepAlive(delivery.run());
   return released;
+}
+
+/** The closures must not refer to the response or the call: a stream can stay open for long, and there may be many. */
+function cleanUpLater(
+  { idempotency, delivery }: Pick<RunParts, "idempotency" | "delivery">,
+  { slot, keepAlive }: NormalizedCall,
+  { admission, commit }: Omit<OpenCall, "client">,
+): void {
+  const isRepeatable = admission?.isRepeatable === true;
+  const ttlMs = idempotency.seconds * 1000;
+  const ended = commit.ended
+    .then(({ isNothingMade }) =>
+      admission?.finish(isRepeatable && !isNothingMade ? { kind: "mark", ttlMs } : FORGET),
+    )
+    .then(() => {
+      slot?.release();
+      return delivery.run();
+    });
+  keepAlive(ended);
 }
 
 function isComplete({ body }: GatewayResponse): boolean {

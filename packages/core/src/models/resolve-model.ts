@@ -53,6 +53,8 @@ export interface ResolvedModel {
   readonly limits: CallerLimits | undefined;
   /** At least one. */
   readonly channels: readonly Channel[];
+  /** The names of their dialects, each once; `undefined` is the family's own. */
+  readonly dialects: readonly (string | undefined)[];
   /** The model's names at these channels. */
   readonly upstreamModels: readonly string[];
   /** The health ids of these channels, their keys, and the model with these keys. */
@@ -215,7 +217,10 @@ function isSameRow(a: Capabilities | undefined, b: Capabilities | undefined): bo
   return a === b || JSON.stringify(a) === JSON.stringify(b);
 }
 
-type Served = Pick<ResolvedModel, "channels" | "upstreamModels" | "healthIds" | "cooldownIds" | "leaseMs">;
+type Served = Pick<
+  ResolvedModel,
+  "channels" | "dialects" | "upstreamModels" | "healthIds" | "cooldownIds" | "leaseMs"
+>;
 
 /** Returns the properties of a model that depend on its channels. */
 function describeChannels(
@@ -225,6 +230,7 @@ function describeChannels(
   const healthIds = healthIdsOf(channels, { name, entry });
   return {
     channels,
+    dialects: [...new Set(channels.map(({ dialectName }) => dialectName))],
     upstreamModels: channels.map((channel) => channel.toUpstreamModel(name) ?? name),
     healthIds,
     cooldownIds: [...healthIds, ...channels.map(pauseIdOf)],

@@ -16,7 +16,7 @@ export interface Attribution {
 export function readAttribution(headers: HeaderReader, fields: JsonObject): Attribution {
   const endUser = readEndUser(fields["safety_identifier"]) ?? readEndUser(fields["user"]);
   const tags = readTags(headers.get(TAGS_HEADER));
-  return { ...(endUser !== undefined && { endUser }), ...(tags !== undefined && { tags }) };
+  return { endUser, tags };
 }
 
 /** In characters of Unicode. */

@@ -54,35 +54,37 @@ export function receiveBody<Result>(
   guard?: BodyGuard,
 ): Promise<Result> {
   return new Promise((resolve, reject) => {
-    new BodyReceiver(openBody(body), reader, { guard, resolve, reject }).start();
+    new BodyReceiver(openBody(body), reader, resolve, reject).start(guard);
   });
-}
-
-interface ReceiverParts<Result> {
-  readonly guard: BodyGuard | undefined;
-  readonly resolve: (result: Result | Promise<Result>) => void;
-  readonly reject: (error: unknown) => void;
 }
 
 class BodyReceiver<Result> implements ChunkSink, Progress {
   readonly #source: ChunkFlow;
   readonly #reader: BodyReader<Result>;
-  readonly #parts: ReceiverParts<Result>;
+  readonly #resolve: (result: Result | Promise<Result>) => void;
+  readonly #reject: (error: unknown) => void;
+  #bytes: ArrivingBytes | undefined;
   received = 0;
   isWaiting = true;
   #isOver = false;
   #stopClock: (() => void) | undefined;
 
-  constructor(source: ChunkFlow, reader: BodyReader<Result>, parts: ReceiverParts<Result>) {
+  constructor(
+    source: ChunkFlow,
+    reader: BodyReader<Result>,
+    resolve: (result: Result | Promise<Result>) => void,
+    reject: (error: unknown) => void,
+  ) {
     this.#source = source;
     this.#reader = reader;
-    this.#parts = parts;
+    this.#resolve = resolve;
+    this.#reject = reject;
   }
 
-  start(): void {
-    const { guard } = this.#parts;
+  start(guard: BodyGuard | undefined): void {
     if (guard !== undefined) {
-      guard.bytes.startReceiving();
+      this.#bytes = guard.bytes;
+      this.#bytes.startReceiving();
       this.#stopClock = watchPace(guard.pace, this);
     }
     this.#source.flow(this);
@@ -92,7 +94,7 @@ class BodyReceiver<Result> implements ChunkSink, Progress {
     if (this.#isOver) return false;
     this.received += chunk.length;
     try {
-      const bytes = this.#parts.guard?.bytes;
+      const bytes = this.#bytes;
       if (bytes?.add(chunk.length) === false) throw noRoom(bytes, this.received);
       const taken = this.#reader.take(chunk);
       if (taken === undefined) return true;
@@ -111,9 +113,9 @@ class BodyReceiver<Result> implements ChunkSink, Progress {
     if (this.#isOver) return;
     this.#finish();
     try {
-      this.#parts.resolve(this.#reader.end());
+      this.#resolve(this.#reader.end());
     } catch (error) {
-      this.#parts.reject(error);
+      this.#reject(error);
     }
   }
 
@@ -125,7 +127,7 @@ class BodyReceiver<Result> implements ChunkSink, Progress {
     if (this.#isOver) return;
     this.#finish();
     void leaveQuietly(this.#source);
-    this.#parts.reject(error);
+    this.#reject(error);
   }
 
   #goOn(): void {
@@ -137,7 +139,7 @@ class BodyReceiver<Result> implements ChunkSink, Progress {
   #finish(): void {
     this.#isOver = true;
     this.#stopClock?.();
-    this.#parts.guard?.bytes.finishReceiving();
+    this.#bytes?.finishReceiving();
   }
 }
 
@@ -153,27 +155,40 @@ export function readBody<Result>(
 ): Promise<Result> {
   const declared = Number(request.headers.get("content-length") ?? Number.NaN);
   if (declared > maxBytes) return Promise.reject(tooLarge(maxBytes));
-  const bytes = new BodyBytes(declared);
-  const reader: BodyReader<Result> = {
-    take(chunk) {
-      if (bytes.length + chunk.length > maxBytes) throw tooLarge(maxBytes);
-      bytes.add(chunk);
-      return undefined;
-    },
-    end() {
-      if (bytes.length < declared) {
-        throw invalidRequest(`The body was cut on its way: ${bytes.length} of ${declared} bytes arrived.`);
-      }
-      return convert(bytes.take());
-    },
-  };
-  return receiveBody(request, reader, guard);
+  return receiveBody(request, new WholeBody(declared, maxBytes, convert), guard);
 }
 
 interface ReadBodyOptions<Result> {
   readonly maxBytes: number;
   readonly guard: BodyGuard | undefined;
   readonly convert: (bytes: Uint8Array) => Result;
+}
+
+class WholeBody<Result> implements BodyReader<Result> {
+  readonly #bytes: BodyBytes;
+  readonly #declared: number;
+  readonly #maxBytes: number;
+  readonly #convert: (bytes: Uint8Array) => Result;
+
+  constructor(declared: number, maxBytes: number, convert: (bytes: Uint8Array) => Result) {
+    this.#bytes = new BodyBytes(declared);
+    this.#declared = declared;
+    this.#maxBytes = maxBytes;
+    this.#convert = convert;
+  }
+
+  take(chunk: Uint8Array): undefined {
+    if (this.#bytes.length + chunk.length > this.#maxBytes) throw tooLarge(this.#maxBytes);
+    this.#bytes.add(chunk);
+  }
+
+  end(): Result {
+    const { length } = this.#bytes;
+    if (length < this.#declared) {
+      throw invalidRequest(`The body was cut on its way: ${length} of ${this.#declared} bytes arrived.`);
+    }
+    return this.#convert(this.#bytes.take());
+  }
 }
 
 /** The first allocation for a body that arrives in several chunks. */
@@ -296,10 +311,11 @@ interface Progress {
  * @returns a function that stops the checks
  */
 function watchPace({ minBytesPerSecond, seconds, everySecond }: BodyPace, progress: Progress): () => void {
-  /** For each of the last seconds: the number of bytes that had arrived when it began. */
-  const totals = [progress.received];
+  /** For each of the last seconds: the number of bytes that had arrived when it began. Most bodies arrive at once. */
+  let totals: number[] | undefined;
   return everySecond(() => {
     if (!progress.isWaiting) return;
+    totals ??= [0];
     totals.push(progress.received);
     if (totals.length <= seconds) return;
     const before = totals.shift() ?? 0;

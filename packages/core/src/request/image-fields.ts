@@ -26,9 +26,9 @@ export function readImageFields(
   types: FieldTypes,
   operation: Exclude<Operation, "native">,
 ): JsonObject {
-  const found = NAMES.filter((name) =>
-    Object.keys(fields).some((field) => field.replace(/\[.*$/s, "") === name),
-  );
+  const given = Object.keys(fields).filter((field) => /^mask|^markup/.test(field));
+  if (given.length === 0) return fields;
+  const found = NAMES.filter((name) => given.some((field) => field.replace(/\[.*$/s, "") === name));
   if (found.length === 0) return fields;
   const refused = found.find((name) => types[name] !== "image");
   if (refused !== undefined)

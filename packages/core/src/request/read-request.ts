@@ -120,7 +120,7 @@ export function normalizeRequest(fields: JsonObject, context: RequestContext): I
     operation,
     model: model.name,
     upstreamModels: model.upstreamModels,
-    dialects: [...new Set(model.channels.map(({ dialectName }) => dialectName))],
+    dialects: model.dialects,
     capabilities: model.capabilities,
     ...formats,
     streamFormat,
@@ -129,8 +129,12 @@ export function normalizeRequest(fields: JsonObject, context: RequestContext): I
   });
   const wantsLinks = known["response_format"] === "url" || context.linksOnly === true;
   // Only if it matters, so that most requests have no such mark.
-  const isMixed = model.channels.some(({ dialect }) => !dialect.delivers.includes("url"));
-  const needsLinks = isMixed && !isNative && wantsLinks && !context.storesResults;
+  const needsLinks =
+    wantsLinks &&
+    !isNative &&
+    !context.storesResults &&
+    model.channels.some(({ dialect }) => !dialect.delivers.includes("url"));
+  if (!needsLinks && streamFormat !== "openai") return request;
   return {
     ...request,
     ...(needsLinks && { needsLinks }),

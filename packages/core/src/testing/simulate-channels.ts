@@ -60,6 +60,7 @@ const FREE: Hold = {
   release: () => FREE.ended,
   abandon() {},
   ended: Promise.resolve({ state: "released", isNothingMade: true }),
+  end: undefined,
   isAbandoned: false,
   record: undefined,
 };
@@ -230,6 +231,7 @@ function modelOf(channels: readonly Channel[]): ResolvedModel {
     preferences: {},
     limits: undefined,
     channels,
+    dialects: [],
     upstreamModels: [],
     healthIds: healthIdsOf(channels, { name: "m", entry: "m" }),
     cooldownIds: [],

@@ -122,31 +122,13 @@ export async function dispatch(
   let hasReached = false;
   let isNothingMade = true;
   let worst: FailedAttempt | undefined;
-  /** Why a channel could not take the request. */
-  let unfit: GatewayError | undefined;
-  const preparation = new AttemptPreparation(sent);
-  const prepareNext = (): Awaitable<PreparedAttempt | undefined> => {
-    const route = routes.next();
-    if (route === undefined) return undefined;
-    const skip = (error: unknown): Awaitable<PreparedAttempt | undefined> => {
-      if (!isGatewayError(error)) throw error;
-      unfit ??= error;
-      routes.skip(route.channel);
-      return prepareNext();
-    };
-    try {
-      const attempt = preparation.prepare(route);
-      return isPromiseLike(attempt) ? attempt.then(undefined, skip) : attempt;
-    } catch (error) {
-      return skip(error);
-    }
-  };
+  const preparation = new Preparations(routes, sent);
   // What an earlier process submitted for this request: then nothing is sent.
   const kept = taskKeeper?.earlier && (taskKeeper.earlier.get(callIndex) ?? "lost");
   const continued = kept && toKeptAttempt(kept, sent);
   if (kept !== undefined && continued === undefined) return toLost(kept);
   parts.retryBudgets.countRequest(model.entry);
-  const first = continued ?? prepareNext();
+  const first = continued ?? preparation.next();
   let prepared = isPromiseLike(first) ? await first : first;
   let usage: Usage | undefined;
   while (prepared !== undefined) {
@@ -171,7 +153,7 @@ export async function dispatch(
     if (isWorst || accepted !== undefined) worst = { failure, route };
     usage = accepted?.usage;
     const mayTryNext = accepted === undefined && planRetry(routes, attempt);
-    const found = mayTryNext ? prepareNext() : undefined;
+    const found = mayTryNext ? preparation.next() : undefined;
     const next = isPromiseLike(found) ? await found : found;
     const isAllowed =
       next !== undefined &&
@@ -186,8 +168,42 @@ export async function dispatch(
   // The channel whose failure the client sees, so that channel, status and code of the record belong together.
   const sentTo = worst !== undefined && hasReached ? toSentTo(worst.route, attempts) : undefined;
   const error =
-    worst === undefined ? (unfit ?? findUnsentError(model, parts)) : toUpstreamError(worst.failure);
+    worst === undefined
+      ? (preparation.unfit ?? findUnsentError(model, parts))
+      : toUpstreamError(worst.failure);
   return { ok: false, sentTo, attempts, error, isNothingMade, usage };
+}
+
+/** Prepares one attempt after another, for the channels that can take the request. */
+class Preparations {
+  /** Why the first of the other channels could not take the request. */
+  unfit: GatewayError | undefined;
+  readonly #routes: RoutePlan;
+  readonly #preparation: AttemptPreparation;
+
+  constructor(routes: RoutePlan, sent: DispatchRequest) {
+    this.#routes = routes;
+    this.#preparation = new AttemptPreparation(sent);
+  }
+
+  next(): Awaitable<PreparedAttempt | undefined> {
+    const route = this.#routes.next();
+    if (route === undefined) return undefined;
+    try {
+      const attempt = this.#preparation.prepare(route);
+      if (!isPromiseLike(attempt)) return attempt;
+      return attempt.then(undefined, (error: unknown) => this.#skip(route, error));
+    } catch (error) {
+      return this.#skip(route, error);
+    }
+  }
+
+  #skip({ channel }: Route, error: unknown): Awaitable<PreparedAttempt | undefined> {
+    if (!isGatewayError(error)) throw error;
+    this.unfit ??= error;
+    this.#routes.skip(channel);
+    return this.next();
+  }
 }
 
 /** The attempt that an earlier process began. `undefined`: its channel is not in the options any more. */
@@ -283,7 +299,7 @@ async function runAttempt(
     : observed.run(() => sendPrepared(addHeaders(prepared, observed), parts, context)));
   // The clock may be set back during the attempt.
   const durationMs = Math.max(0, now() - beganAt);
-  const attempt = judge(outcome, { route, beganAt, durationMs, tried }, { sent, parts });
+  const attempt = judge(outcome, { route, beganAt, durationMs, tried }, sent, parts);
   if (observed === undefined) return attempt;
   observed.responded(toAttemptRecord(attempt, health), toAttemptDetail(attempt, health));
   if (attempt.failure !== undefined) observed.ended();
@@ -300,35 +316,30 @@ function toContext(
   return { logger, observer, keep, abandoned: commit.ended };
 }
 
+interface TimedAttempt extends Pick<Attempt, "route" | "beganAt" | "durationMs"> {
+  readonly tried: RouteAttempt;
+}
+
 /** Reports the outcome of an attempt to the channel's health and the log. */
 function judge(
   outcome: AttemptOutcome,
-  { tried, ...known }: Pick<Attempt, "route" | "beganAt" | "durationMs"> & { readonly tried: RouteAttempt },
-  {
-    sent: { id, request, logger, probe },
-    parts: { mask, history },
-  }: { readonly sent: DispatchRequest; readonly parts: DispatchParts },
+  { tried, route, beganAt, durationMs }: TimedAttempt,
+  { id, request, logger, probe }: DispatchRequest,
+  { mask, history }: DispatchParts,
 ): Attempt {
   const { isProbe } = tried;
-  const { route } = known;
   if (outcome.failure === undefined) {
     const { response, parsed } = outcome;
     history.succeeded(route.channel.id);
     // The status 200 of a stream does not end a probe: the first event may be an error.
     if (isProbe && parsed === undefined) {
-      return {
-        ...known,
-        isProbe,
-        change: UNCHANGED,
-        response,
-        failure: undefined,
-        parsed,
-        openProbe: tried,
-      };
+      const openProbe = tried;
+      const change = UNCHANGED;
+      return { route, beganAt, durationMs, isProbe, change, response, failure: undefined, parsed, openProbe };
     }
     const change = tried.succeeded();
     logRecovery(route, change, logger);
-    return { ...known, isProbe, change, response, failure: undefined, parsed };
+    return { route, beganAt, durationMs, isProbe, change, response, failure: undefined, parsed };
   }
   const masked = maskFailure(outcome.failure, mask);
   probe?.onFailure(masked);
@@ -340,7 +351,7 @@ function judge(
     ...(probe === undefined && { request: { id, prompt: request.prompt } }),
   });
   const { response, accepted } = outcome;
-  return { ...known, isProbe, change, response, failure, accepted };
+  return { route, beganAt, durationMs, isProbe, change, response, failure, accepted };
 }
 
 /** Removes what the provider's message quotes of the request. */

@@ -1,6 +1,7 @@
 import { GatewayError, isGatewayError } from "../errors.js";
 import type { HeaderReader } from "../http.js";
 import type { Logger } from "../logger.js";
+import { type ChunkSink, openFlow } from "../util/chunk-flow.js";
 import { checkJsonValue, isJsonObject, type JsonObject } from "../util/json.js";
 import { isWithinBounds, RESPONSE_BOUNDS } from "../util/response-bounds.js";
 import { toUpstreamError } from "./failure.js";
@@ -31,23 +32,40 @@ export interface BodyStart {
  *
  * @param isEnough called before each read
  */
-export async function readStart(
-  body: AsyncIterable<Uint8Array>,
-  isEnough: (chunks: readonly Uint8Array[], byteLength: number) => boolean,
-): Promise<BodyStart> {
-  const iterator = body[Symbol.asyncIterator]();
-  const chunks: Uint8Array[] = [];
-  let byteLength = 0;
-  try {
-    while (!isEnough(chunks, byteLength)) {
-      const { done, value } = await iterator.next();
-      if (done === true) return { chunks, hasEnded: true };
-      byteLength += value.length;
-      chunks.push(value);
-    }
-    return { chunks, hasEnded: false };
-  } catch (error) {
-    return { chunks, hasEnded: true, failure: { error } };
+export function readStart(body: AsyncIterable<Uint8Array>, isEnough: IsEnough): Promise<BodyStart> {
+  return new Promise((resolve) => {
+    if (isEnough([], 0)) resolve({ chunks: [], hasEnded: false });
+    else openFlow(body).flow(new StartSink(isEnough, resolve));
+  });
+}
+
+type IsEnough = (chunks: readonly Uint8Array[], byteLength: number) => boolean;
+
+class StartSink implements ChunkSink {
+  readonly #chunks: Uint8Array[] = [];
+  #byteLength = 0;
+  readonly #isEnough: IsEnough;
+  readonly #resolve: (start: BodyStart) => void;
+
+  constructor(isEnough: IsEnough, resolve: (start: BodyStart) => void) {
+    this.#isEnough = isEnough;
+    this.#resolve = resolve;
+  }
+
+  chunk(chunk: Uint8Array): boolean {
+    this.#byteLength += chunk.length;
+    this.#chunks.push(chunk);
+    if (!this.#isEnough(this.#chunks, this.#byteLength)) return true;
+    this.#resolve({ chunks: this.#chunks, hasEnded: false });
+    return false;
+  }
+
+  end(): void {
+    this.#resolve({ chunks: this.#chunks, hasEnded: true });
+  }
+
+  fail(error: unknown): void {
+    this.#resolve({ chunks: this.#chunks, hasEnded: true, failure: { error } });
   }
 }
 

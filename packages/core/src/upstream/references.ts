@@ -47,9 +47,10 @@ const MAX_AT_ONCE = 4;
  * request may need it.
  */
 export function createReferenceLoader(parts: ReferenceParts): LoadReferences {
-  const loaded = new Map<string, Promise<UploadedImage>>();
+  let loaded: Map<string, Promise<UploadedImage>> | undefined;
   return (request, client) =>
     replaceImages(request, (image, param, signal) => {
+      loaded ??= new Map();
       if (!isLink(image)) return toUpload(image);
       const known = loaded.get(image) ?? download(image, param, { ...parts, client, signal });
       loaded.set(image, known);

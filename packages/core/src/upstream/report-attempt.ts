@@ -88,9 +88,10 @@ export function toAttemptRecord(
   const status = failure?.status ?? response?.status;
   const cooldown =
     failure && change.hasChanged ? toCooldownChange(route, change.scope, health).until : undefined;
+  const known = { channel: route.channel.id, key: route.key.index };
+  if (failure === undefined && status !== undefined) return { ...known, status, beganAt, durationMs };
   return {
-    channel: route.channel.id,
-    key: route.key.index,
+    ...known,
     ...(status !== undefined && { status }),
     ...(failure !== undefined && { code: codeOf(failure) }),
     beganAt,

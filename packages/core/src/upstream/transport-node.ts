@@ -7,6 +7,7 @@ import type { Timeouts } from "../channels/channel.js";
 import type { HeaderReader } from "../http.js";
 import { lendChunks } from "../images/lend-chunks.js";
 import type { ProducedBody } from "../images/produced-body.js";
+import { remember } from "../models/resolve-model.js";
 import { ChunkQueue, type ChunkSource } from "../util/chunk-queue.js";
 import { isPublicAddress } from "../util/public-address.js";
 import { watchHttp1Sockets } from "./http1-sockets.js";
@@ -60,15 +61,21 @@ function toOptions(
   url: string,
   { firstByteMs, idleMs }: Timeouts,
 ) {
-  const { origin, pathname, search } = new URL(url);
+  const { origin, path } = splitUrl(url);
   return {
     method,
     origin,
-    path: pathname + search,
+    path,
     headersTimeout: firstByteMs,
     bodyTimeout: idleMs,
   } as const;
 }
+
+/** Nearly all calls go to one of a few URLs. */
+const splitUrl = remember((url: string) => {
+  const { origin, pathname, search } = new URL(url);
+  return { origin, path: pathname + search };
+});
 
 function toBody(
   body: TransportRequest["body"],

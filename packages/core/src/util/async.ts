@@ -65,7 +65,7 @@ export type EverySecond = (work: () => void) => () => void;
  * refers to until the next full garbage collection. The first call of `work` comes after one to two seconds.
  */
 export function shareTimer(repeat: Repeat): EverySecond {
-  const entries = createLinkedList<{ readonly work: () => void; isNew: boolean }>();
+  const entries = createLinkedList<SharedWork>();
   let stop: (() => void) | undefined;
   const callAll = (): void => {
     let isIdle = true;
@@ -79,10 +79,19 @@ export function shareTimer(repeat: Repeat): EverySecond {
     stop = undefined;
   };
   return (work) => {
-    const link = entries.add({ work, isNew: true });
+    const link = entries.add(new SharedWork(work));
     stop ??= repeat(callAll, SECOND_MS);
     return () => entries.delete(link);
   };
+}
+
+class SharedWork {
+  readonly work: () => void;
+  isNew = true;
+
+  constructor(work: () => void) {
+    this.work = work;
+  }
 }
 
 const SECOND_MS = 1_000;

@@ -12,6 +12,7 @@ export interface Decimal {
 
 export const ZERO: Decimal = { units: 0n, places: 0 };
 
+const WHOLE = /^-?\d+$/;
 const DECIMAL = /^(-?\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/;
 
 /** What operators may write as a price, a ratio or a budget. */
@@ -24,6 +25,7 @@ const PLAIN_DECIMAL = /^\d{1,30}(?:\.\d{1,30})?$/;
  */
 export function readDecimal(string: string | null): Decimal {
   if (string === null) return ZERO;
+  if (WHOLE.test(string)) return { units: BigInt(string), places: 0 };
   const match = DECIMAL.exec(string);
   if (match === null) throw new RangeError(`${describeValue(string)} is not a decimal`);
   const [, whole = "", fraction = "", exponent = "0"] = match;
@@ -85,7 +87,8 @@ export function negateDecimal({ units, places }: Decimal): Decimal {
 }
 
 export function subtractDecimal(from: Decimal, decimal: Decimal): Decimal {
-  return addDecimals(from, negateDecimal(decimal));
+  const places = Math.max(from.places, decimal.places);
+  return { units: unitsAt(from, places) - unitsAt(decimal, places), places };
 }
 
 /** The other factor may be a whole number, such as a count of images. */

@@ -1,13 +1,20 @@
-/** The entry of a value in a list, by which it is removed. */
-export interface Link<T> {
+/** The entry of a value in a list, by which it is removed. A class, because V8 may give literals long-lived memory. */
+export class Link<T> {
   readonly value: T;
   previous: Link<T> | undefined;
-  next: Link<T> | undefined;
-  isDeleted: boolean;
+  next: Link<T> | undefined = undefined;
+  isDeleted = false;
+
+  constructor(value: T, previous: Link<T> | undefined) {
+    this.value = value;
+    this.previous = previous;
+  }
 }
 
 /** Values in the order in which they were added. */
 export interface LinkedList<T> extends Iterable<T> {
+  /** The value that was added before all others. */
+  readonly first: T | undefined;
   add(value: T): Link<T>;
   /** A second call with the same link does nothing. */
   delete(link: Link<T>): void;
@@ -22,8 +29,11 @@ export function createLinkedList<T>(): LinkedList<T> {
   let first: Link<T> | undefined;
   let last: Link<T> | undefined;
   return {
+    get first() {
+      return first?.value;
+    },
     add(value) {
-      const link: Link<T> = { value, previous: last, next: undefined, isDeleted: false };
+      const link = new Link(value, last);
       if (last === undefined) first = link;
       else last.next = link;
       last = link;

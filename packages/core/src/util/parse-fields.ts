@@ -1,22 +1,45 @@
-import type * as z from "zod/mini";
+import * as z from "zod/mini";
 import { invalidRequest } from "../errors.js";
 import type { JsonObject } from "./json.js";
 
 /**
- * Checks fields against a schema and returns them typed. A message of the schema continues the field's name, for
- * example `must be a whole number`.
+ * Checks fields against the schema of an object and returns them typed. A message of the schema continues the field's name,
+ * for example `must be a whole number`. Each field is checked by its own schema: most fields of a schema are absent.
  *
  * @throws GatewayError `invalid_request_error` that names the first wrong field
  */
-export function parseFields<Schema extends z.ZodMiniType>(
+export function parseFields<Schema extends z.ZodMiniObject>(
   schema: Schema,
   fields: JsonObject,
 ): z.output<Schema> {
-  const parsed = schema.safeParse(fields);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const param = formatPath(issue?.path ?? []);
-  throw invalidRequest(`${param} ${issue?.message ?? "is not valid"}.`, param);
+  const values: JsonObject = {};
+  for (const [name, field, isOptional] of listFields(schema)) {
+    if (isOptional && !(name in fields)) continue;
+    const parsed = z.safeParse(field, fields[name]);
+    if (!parsed.success) throw toFieldError(name, parsed.error.issues[0]);
+    values[name] = parsed.data;
+  }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Each field is the output of its schema.
+  return values as z.output<Schema>;
+}
+
+type Field = readonly [name: string, schema: z.core.$ZodType, isOptional: boolean];
+
+const fieldsOf = new WeakMap<z.ZodMiniObject, readonly Field[]>();
+
+function listFields(schema: z.ZodMiniObject): readonly Field[] {
+  const known = fieldsOf.get(schema);
+  if (known !== undefined) return known;
+  const fields = Object.entries(schema.shape).map(
+    ([name, field]): Field => [name, field, z.safeParse(field, undefined).success],
+  );
+  fieldsOf.set(schema, fields);
+  return fields;
+}
+
+function toFieldError(name: string, issue: z.core.$ZodIssue | undefined): Error {
+  const param = formatPath([name, ...(issue?.path ?? [])]);
+  return invalidRequest(`${param} ${issue?.message ?? "is not valid"}.`, param);
 }
 
 /** Writes `["image", 2]` as `image[2]`, `["models", "image-2.0*"]` as `models["image-2.0*"]`. */

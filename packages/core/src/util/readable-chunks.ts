@@ -1,4 +1,4 @@
-import { ChunkQueue } from "./chunk-queue.js";
+import { ChunkQueue, type ChunkSource } from "./chunk-queue.js";
 
 /** The part of Node's `Readable` that is used. Structural, so that this file needs no runtime. */
 export interface ReadableLike {
@@ -26,42 +26,68 @@ export function toChunks(
   readable: ReadableLike,
   onChunk?: (chunk: Uint8Array) => void,
 ): AsyncIterable<Uint8Array> {
-  const chunks = new ChunkQueue({
-    /** Listens without making the stream flow. If other code makes it flow before the first read, no byte is lost. */
-    start() {
-      if (readable.readableEnded) return chunks.end();
-      if (readable.destroyed) return onClose();
-      readable.pause();
-      readable.on("data", onData);
-      readable.on("end", onEnd);
-      readable.on("error", onError);
-      readable.on("close", onClose);
-    },
-    pause: () => readable.pause(),
-    resume: () => readable.resume(),
-    leave() {
-      stop();
-      readable.pause();
-    },
-  });
-  const stop = (): void => {
-    readable.off("data", onData);
-    readable.off("end", onEnd);
-    readable.off("error", onError);
-    readable.off("close", onClose);
+  return new ReadableSource(readable, onChunk).chunks;
+}
+
+class ReadableSource implements ChunkSource {
+  readonly chunks = new ChunkQueue(this);
+  readonly #readable: ReadableLike;
+  readonly #onChunk: ((chunk: Uint8Array) => void) | undefined;
+
+  constructor(readable: ReadableLike, onChunk: ((chunk: Uint8Array) => void) | undefined) {
+    this.#readable = readable;
+    this.#onChunk = onChunk;
+  }
+
+  /** Listens without making the stream flow. If other code makes it flow before the first read, no byte is lost. */
+  start(): void {
+    const readable = this.#readable;
+    if (readable.readableEnded) return this.chunks.end();
+    if (readable.destroyed) return this.#onClose();
+    readable.pause();
+    readable.on("data", this.#onData);
+    readable.on("end", this.#onEnd);
+    readable.on("error", this.#onError);
+    readable.on("close", this.#onClose);
+  }
+
+  pause(): void {
+    this.#readable.pause();
+  }
+
+  resume(): void {
+    this.#readable.resume();
+  }
+
+  leave(): void {
+    this.#stop();
+    this.#readable.pause();
+  }
+
+  #stop(): void {
+    const readable = this.#readable;
+    readable.off("data", this.#onData);
+    readable.off("end", this.#onEnd);
+    readable.off("error", this.#onError);
+    readable.off("close", this.#onClose);
+  }
+
+  readonly #onData = (chunk: Uint8Array): void => {
+    this.#onChunk?.(chunk);
+    this.chunks.push(chunk);
   };
-  const onData = (chunk: Uint8Array): void => {
-    onChunk?.(chunk);
-    chunks.push(chunk);
+
+  readonly #onEnd = (): void => {
+    this.#stop();
+    this.chunks.end();
   };
-  const onEnd = (): void => {
-    stop();
-    chunks.end();
+
+  readonly #onError = (error: Error): void => {
+    this.#stop();
+    this.chunks.fail(error);
   };
-  const onError = (error: Error): void => {
-    stop();
-    chunks.fail(error);
+
+  readonly #onClose = (): void => {
+    this.#onError(this.#readable.errored ?? new Error("The stream was closed before its end."));
   };
-  const onClose = (): void => onError(readable.errored ?? new Error("The stream was closed before its end."));
-  return chunks;
 }
