@@ -1,6 +1,7 @@
 import type { DecimalInput, PeriodicBudget } from "../types.js";
 import { formatDecimal, parseDecimal, toDecimalString } from "../util/decimal.js";
 import { isJsonObject } from "../util/json.js";
+import { findStore } from "./find-store.js";
 import type { BudgetStore, Ledger } from "./ledger.js";
 import { type BudgetPeriod, isTimeZone } from "./periods.js";
 
@@ -75,22 +76,7 @@ export function describeBudget(budget: DecimalInput | PeriodicBudget | undefined
   return `${decimal && formatDecimal(decimal)} ${period} ${period === "total" ? "" : timeZone}`;
 }
 
-/** The methods of a {@link BudgetStore}. */
-const METHODS = [
-  "balance",
-  "list",
-  "takeAlerts",
-  "markAlertsDelivered",
-  "watch",
-] as const satisfies readonly (keyof BudgetStore)[];
-
-/** Returns the member `budgets` of a ledger. `undefined` if the ledger has none, or something else under this name. */
+/** Returns the member `budgets` of a ledger. `undefined` if the ledger has none. */
 export function findBudgetStore(ledger: Ledger): BudgetStore | undefined {
-  const store: unknown = Reflect.get(ledger, "budgets");
-  return isBudgetStore(store) ? store : undefined;
-}
-
-function isBudgetStore(value: unknown): value is BudgetStore {
-  if (typeof value !== "object" || value === null) return false;
-  return METHODS.every((name) => typeof Reflect.get(value, name) === "function");
+  return findStore(ledger, "budgets", ["balance", "list", "takeAlerts", "markAlertsDelivered", "watch"]);
 }

@@ -1,3 +1,4 @@
+import { findStore } from "./find-store.js";
 import type { Ledger } from "./ledger.js";
 
 /** A key of a stored caller. The key itself is not kept anywhere. */
@@ -128,28 +129,8 @@ export interface CallerLedger extends Ledger {
   readonly callers: CallerStore;
 }
 
-/** The methods of a {@link CallerStore}. */
-const METHODS = [
-  "create",
-  "change",
-  "lookUp",
-  "find",
-  "list",
-  "audit",
-  "pruneAudit",
-  "watch",
-] as const satisfies readonly (keyof CallerStore)[];
-
-/**
- * Returns the caller store of a ledger, its member `callers`. `undefined` if the ledger has none, or something else under
- * this name.
- */
+/** Returns the caller store of a ledger, its member `callers`. `undefined` if the ledger has none. */
 export function findCallerStore(ledger: object): CallerStore | undefined {
-  const callers: unknown = Reflect.get(ledger, "callers");
-  return isCallerStore(callers) ? callers : undefined;
-}
-
-function isCallerStore(value: unknown): value is CallerStore {
-  if (typeof value !== "object" || value === null) return false;
-  return METHODS.every((name) => typeof Reflect.get(value, name) === "function");
+  const methods = ["create", "change", "lookUp", "find", "list", "audit", "pruneAudit", "watch"] as const;
+  return findStore(ledger, "callers", methods);
 }

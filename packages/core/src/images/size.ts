@@ -103,3 +103,14 @@ function describe(limits: SizeLimits, separator: string): string {
 function within(value: number, range: SizeLimits["side"]): boolean {
   return range === undefined || (value >= range.min && value <= range.max);
 }
+
+/** The most pixels of an image that keeps to these limits. `undefined` if they do not tell it. */
+export function countMostPixels(limits: SizeLimits | "none" | undefined): number | undefined {
+  if (limits === undefined || limits === "none") return undefined;
+  const bounds = [
+    limits.list && Math.max(...limits.list.map(([width, height]) => width * height)),
+    limits.totalPixels?.max,
+    limits.side && limits.side.max ** 2,
+  ].filter((bound) => bound !== undefined);
+  return bounds.length === 0 ? undefined : Math.min(...bounds);
+}

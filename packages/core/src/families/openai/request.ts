@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { type GatewayError, invalidRequest } from "../../errors.js";
 import { type ReferenceImage, toReferenceImage } from "../../images/reference-image.js";
-import { checkSize, countPixels, parsePixels } from "../../images/size.js";
+import { checkSize, countMostPixels, countPixels, parsePixels } from "../../images/size.js";
 import type { ImageRequest } from "../../types.js";
 import { type JsonObject, toPlainNumber } from "../../util/json.js";
 import { parseFields } from "../../util/parse-fields.js";
@@ -212,14 +212,7 @@ function countMaxPixels(
 ): number | undefined {
   const sides = parsePixels(size ?? "", "x");
   if (sides !== undefined) return sides[0] * sides[1];
-  const rules = capabilities?.size;
-  if (rules === undefined || rules === "none") return undefined;
-  const bounds = [
-    rules.list && Math.max(...rules.list.map(([width, height]) => width * height)),
-    rules.totalPixels?.max,
-    rules.side && rules.side.max ** 2,
-  ].filter((bound) => bound !== undefined);
-  return bounds.length === 0 ? undefined : Math.min(...bounds);
+  return countMostPixels(capabilities?.size);
 }
 
 const plain = <Schema extends z.ZodMiniType>(schema: Schema) => z.pipe(z.transform(toPlainNumber), schema);

@@ -1,4 +1,4 @@
-import { parsePixels } from "../../images/size.js";
+import { countMostPixels, parsePixels } from "../../images/size.js";
 import type { Capabilities } from "../capabilities.js";
 import { createRowFinder } from "../shared.js";
 import { QWEN_IMAGE_MODELS } from "./models.js";
@@ -55,12 +55,5 @@ export function countMaxPixels(
   if (sides !== undefined) return sides[0] * sides[1];
   const [, thousands] = /^(\d{1,2})k$/i.exec(size ?? "") ?? [];
   if (thousands !== undefined) return (Number(thousands) * 1024) ** 2;
-  const rules = capabilities?.size;
-  if (rules === undefined || rules === "none") return undefined;
-  const bounds = [
-    rules.list && Math.max(...rules.list.map(([width, height]) => width * height)),
-    rules.totalPixels?.max,
-    rules.side && rules.side.max ** 2,
-  ].filter((bound) => bound !== undefined);
-  return bounds.length === 0 ? undefined : Math.min(...bounds);
+  return countMostPixels(capabilities?.size);
 }

@@ -1,3 +1,4 @@
+import { findStore } from "../../billing/find-store.js";
 import type { Ledger } from "../../billing/ledger.js";
 import type { Refusal } from "./refusal.js";
 
@@ -29,13 +30,7 @@ export interface RefusalLedger extends Ledger {
 
 /** Returns the store of refusals of a ledger, its member `refusals`. `undefined` if the ledger has none. */
 export function findRefusalStore(ledger: object): RefusalStore | undefined {
-  const store: unknown = Reflect.get(ledger, "refusals");
-  return isRefusalStore(store) ? store : undefined;
-}
-
-function isRefusalStore(value: unknown): value is RefusalStore {
-  if (typeof value !== "object" || value === null) return false;
-  return ["add", "find"].every((name) => typeof Reflect.get(value, name) === "function");
+  return findStore(ledger, "refusals", ["add", "find"]);
 }
 
 /**
