@@ -96,8 +96,8 @@ export async function run(
   }
   const serving = serve(parts, call, { client, admission, commit: new Commit(hold) });
   return client.deliver === undefined || admission === undefined
-    ? serving
-    : client.deliver(serving, admission);
+    ? await serving
+    : await client.deliver(serving, admission);
 }
 
 function takeHold(parts: RunParts, call: NormalizedCall, client: CallClient): Hold | Promise<Hold> {
@@ -126,7 +126,7 @@ async function serve(
 ): Promise<GatewayResponse> {
   let response = await sendCall(parts, call, client, commit);
   if (admission !== undefined) response = { ...response, headers: admission.addLimits(response.headers) };
-  if (isComplete(response)) return cleanUp(parts, call, { response, admission, commit });
+  if (isComplete(response)) return await cleanUp(parts, call, { response, admission, commit });
   cleanUpLater(parts, call, { admission, commit });
   return response;
 }
