@@ -63,7 +63,7 @@ describe("the comparison of work", () => {
     const work = { ...present, jsonParses: 3, promises: 8 };
     expect(compareWork(work, present)).toEqual([
       "jsonParses rose from 2 to 3 for one request; at most 2 are allowed",
-      "promises fell from 71 to 8: write that into present-work.ts",
+      `promises fell from ${present.promises} to 8: write that into present-work.ts`,
     ]);
   });
 });

@@ -13,6 +13,7 @@ import type { SafeAttemptObserver, SafeCallObserver } from "../observation.js";
 import type { SecretMask } from "../redact.js";
 import type { AttemptRecord, ImageRequest, SentTo, Usage } from "../types.js";
 import { type Awaitable, isPromiseLike } from "../util/async.js";
+import type { Writable } from "../util/writable.js";
 import {
   type AcceptedTask,
   type AttemptOutcome,
@@ -428,10 +429,11 @@ function toSuccess(
     probe = undefined;
     return taken;
   };
-  return {
+  const { channel, upstreamModel } = route;
+  const success: Writable<UpstreamSuccess> = {
     ok: true,
-    channel: route.channel,
-    sentTo: { ...toSentTo(route, attempts), isRepeated },
+    channel,
+    sentTo: { channel: channel.id, upstreamModel, attempts, isRepeated },
     response,
     parsed,
     fail(failure) {
@@ -447,12 +449,12 @@ function toSuccess(
       logFailure(route, hideContentIn(shown, { prompt }), { change, logger });
       rememberFailure(history, route, { failure: shown, request: { id, prompt }, countedAt });
     },
-    ...((openProbe !== undefined || observed !== undefined) && {
-      end() {
-        const change = takeProbe()?.succeeded();
-        if (change !== undefined) logRecovery(route, change, logger);
-        observed?.ended();
-      },
-    }),
   };
+  if (openProbe === undefined && observed === undefined) return success;
+  success.end = () => {
+    const change = takeProbe()?.succeeded();
+    if (change !== undefined) logRecovery(route, change, logger);
+    observed?.ended();
+  };
+  return success;
 }
