@@ -138,22 +138,18 @@ async function sendCall(
   commit: Commit,
 ): Promise<GatewayResponse> {
   try {
-    if (client.beforeSend !== undefined || call.client.signal.aborted) await checkLast(call, client, commit);
+    try {
+      if (client.beforeSend !== undefined) await client.beforeSend();
+      if (call.client.signal.aborted) throw new GatewayError("client_closed_request", "The client left.");
+    } catch (error) {
+      await commit.release();
+      throw error;
+    }
     // After this the request costs money, and runs to its end.
     const received = client.receive(await send(parts, call, commit), commit);
     return isPromiseLike(received) ? await received : received;
   } catch (error) {
     return client.fail(error, commit);
-  }
-}
-
-async function checkLast(call: NormalizedCall, client: CallClient, commit: Commit): Promise<void> {
-  try {
-    await client.beforeSend?.();
-    if (call.client.signal.aborted) throw new GatewayError("client_closed_request", "The client left.");
-  } catch (error) {
-    await commit.release();
-    throw error;
   }
 }
 
