@@ -15,6 +15,7 @@ export function parseFields<Schema extends z.ZodMiniObject>(
   const values: JsonObject = {};
   for (const name in schema.shape) {
     const field: z.core.$ZodType | undefined = schema.shape[name];
+    // oxlint-disable-next-line no-underscore-dangle -- The documented place where zod says that a field may be absent.
     if (field === undefined || (field._zod.optin === "optional" && !(name in fields))) continue;
     const parsed = z.safeParse(field, fields[name]);
     if (!parsed.success) throw toFieldError(name, parsed.error.issues[0]);
