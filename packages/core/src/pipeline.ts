@@ -16,7 +16,7 @@ import { withDataUrlStrings } from "./images/data-url.js";
 import { type NormalizeParts, normalizeFields } from "./kernel/normalize-fields.js";
 import { NormalizedCall } from "./kernel/normalized-call.js";
 import { type CallClient, type RunParts, run } from "./kernel/run.js";
-import { createTracker } from "./lifecycle.js";
+import { createTracker, type Tracker } from "./lifecycle.js";
 import { type Logger, RequestLogger } from "./logger.js";
 import type { SecretMask } from "./redact.js";
 import { readAttribution } from "./request/attribution.js";
@@ -274,23 +274,30 @@ function watchClient(request: GatewayRequest, listener: () => void): void {
 
 /** Work of a request that the gateway and its host wait for. */
 class PendingWork {
-  #keep: (work: Promise<unknown>) => void;
+  readonly #parts: Pick<PipelineParts, "track">;
+  readonly #request: GatewayRequest;
+  readonly #logger: Logger;
+  /** Set once all work is waited for. */
+  #tracker: Tracker | undefined;
 
-  constructor({ track }: Pick<PipelineParts, "track">, request: GatewayRequest, logger: Logger) {
-    this.#keep = (pending) => {
-      track(pending);
-      holdHost(request, pending, logger);
-    };
+  constructor(parts: Pick<PipelineParts, "track">, request: GatewayRequest, logger: Logger) {
+    this.#parts = parts;
+    this.#request = request;
+    this.#logger = logger;
   }
 
-  readonly keepAlive = (work: Promise<unknown>): void => this.#keep(work);
+  readonly keepAlive = (work: Promise<unknown>): void => {
+    if (this.#tracker !== undefined) return this.#tracker.track(work);
+    this.#parts.track(work);
+    holdHost(this.#request, work, this.#logger);
+  };
 
   /** Begins to wait for all work from now on, because a host accepts no further work after the head of a response. */
   waitForAll(first: Promise<unknown>): void {
     const tracker = createTracker();
     tracker.track(first);
-    this.#keep(tracker.finished());
-    this.#keep = (work) => tracker.track(work);
+    this.keepAlive(tracker.finished());
+    this.#tracker = tracker;
   }
 }
 

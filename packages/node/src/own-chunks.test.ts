@@ -4,7 +4,7 @@ import { connect, createServer as createHttp2Server } from "node:http2";
 import { type AddressInfo, Socket } from "node:net";
 import { isFreeable } from "@calotype/core/adapter";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { toGatewayRequest } from "./node-request.js";
+import { NodeRequest } from "./node-request.js";
 
 const SENT = Buffer.from(Uint8Array.from({ length: 1_000_000 }, (_, at) => (at * 7 + (at >> 9)) & 255));
 
@@ -28,7 +28,7 @@ type Tap = (req: IncomingMessage, take: (chunk: unknown) => void) => void;
 async function readMarks(req: IncomingMessage, res: ServerResponse): Promise<Set<boolean>> {
   const marks = new Set<boolean>();
   let length = 0;
-  for await (const chunk of toGatewayRequest(req, res, {}).body ?? []) {
+  for await (const chunk of new NodeRequest(req, res, {}).body ?? []) {
     if (chunk.length >= 16_384) marks.add(isFreeable(chunk));
     length += chunk.length;
   }
@@ -86,7 +86,7 @@ describe("the chunks of a request's body", () => {
     const body = Buffer.alloc(100_000, 1);
     req.push(body);
     req.push(null);
-    for await (const chunk of toGatewayRequest(req, {} as never, {}).body ?? []) {
+    for await (const chunk of new NodeRequest(req, {} as never, {}).body ?? []) {
       expect(isFreeable(chunk)).toBe(false);
     }
     expect(body).toHaveLength(100_000);

@@ -134,8 +134,7 @@ function createWindowCounts() {
   };
   return {
     /** True if the window has no room for the cost of the limit. */
-    isReached: (limit: WindowLimit, now: number) =>
-      limit.cost > toState(limit, find(limit, now), now).remaining,
+    isReached: (limit: WindowLimit, now: number) => limit.cost > countRemaining(limit, find(limit, now)),
     /** Returns the state of the window without the cost of the limit. */
     read: (limit: WindowLimit, now: number) => toState(limit, find(limit, now), now),
     /** Returns what was counted. */
@@ -153,9 +152,13 @@ function createWindowCounts() {
 }
 
 /** The count can exceed a limit that the operator has lowered. */
-function toState({ limit }: WindowLimit, window: Window | undefined, now: number): WindowState {
-  if (window === undefined) return { remaining: limit, resetMs: 0 };
-  return { remaining: Math.max(0, limit - window.count), resetMs: window.endsAt - now };
+function countRemaining({ limit }: WindowLimit, window: Window | undefined): number {
+  return window === undefined ? limit : Math.max(0, limit - window.count);
+}
+
+function toState(limit: WindowLimit, window: Window | undefined, now: number): WindowState {
+  if (window === undefined) return { remaining: limit.limit, resetMs: 0 };
+  return { remaining: countRemaining(limit, window), resetMs: window.endsAt - now };
 }
 
 /** Slots of running requests. A slot is free again when it is released or when its lease ends. */

@@ -22,26 +22,25 @@ export function addRateLimits(
 ): Record<string, string> {
   const { windows, concurrency } = limits;
   if (windows.length === 0 && concurrency.length === 0) return headers;
-  let policies = "";
-  let items = "";
-  let requests: Standing | undefined;
-  let images: Standing | undefined;
+  const policies: string[] = [];
+  const items: string[] = [];
+  const tightest: { requests?: Standing; images?: Standing } = {};
   for (const [index, limit] of windows.entries()) {
-    policies = join(policies, toWindowPolicy(limit));
+    policies.push(toWindowPolicy(limit));
     const state = states.windows[index];
     if (state === undefined) continue;
     const standing = { limit, state };
-    items = join(items, toWindowItem(standing));
-    if (limit.name === "requests") requests = pickTighter(requests, standing);
-    else images = pickTighter(images, standing);
+    items.push(toWindowItem(standing));
+    tightest[limit.name] = pickTighter(tightest[limit.name], standing);
   }
   for (const limit of concurrency) {
-    policies = join(policies, toConcurrencyPolicy(limit));
-    if (limit.key === states.crowded?.key) items = join(items, `"${toName("concurrent", limit)}";r=0`);
+    policies.push(toConcurrencyPolicy(limit));
+    if (limit.key === states.crowded?.key) items.push(`"${toName("concurrent", limit)}";r=0`);
   }
-  headers["ratelimit-policy"] = policies;
-  if (items !== "") headers["ratelimit"] = items;
+  headers["ratelimit-policy"] = policies.join(", ");
+  if (items.length > 0) headers["ratelimit"] = items.join(", ");
   // OpenAI's clients know one limit of each kind, so they get the one that is closer to its end.
+  const { requests, images } = tightest;
   if (requests !== undefined) {
     headers["x-ratelimit-limit-requests"] = String(requests.limit.limit);
     headers["x-ratelimit-remaining-requests"] = String(requests.state.remaining);
@@ -53,10 +52,6 @@ export function addRateLimits(
     headers["x-ratelimit-reset-images"] = toDuration(images.state.resetMs);
   }
   return headers;
-}
-
-function join(list: string, item: string): string {
-  return list === "" ? item : `${list}, ${item}`;
 }
 
 /** Returns the 429 for a window limit that is reached. */

@@ -5,8 +5,6 @@ import { parsePeriodKey } from "./periods.js";
 /** The parts of a budget at which `onBudget` is called, in percent. */
 const BUDGET_THRESHOLDS: readonly BudgetThreshold[] = [50, 80, 100];
 
-const NONE: readonly BudgetThreshold[] = [];
-
 /** The account of a caller, over all time or in one period, with what is known of its budget. */
 interface BudgetAccount {
   readonly settled: Decimal;
@@ -18,15 +16,13 @@ interface BudgetAccount {
 
 /** The thresholds that the charges have reached and that have no alert yet. A budget of 0 has no alerts. */
 export function findAlerts({ settled, budget, alerted }: BudgetAccount): readonly BudgetThreshold[] {
-  if (budget === null || alerted >= 100) return NONE;
+  if (budget === null || alerted >= 100) return [];
   const whole = readDecimal(budget);
-  if (whole.units === 0n) return NONE;
+  if (whole.units === 0n) return [];
   const percent = multiplyDecimal(settled, 100);
-  const isReached = (threshold: BudgetThreshold): boolean =>
-    threshold > alerted && isAtMost(multiplyDecimal(whole, threshold), percent);
-  // Nearly always the next one is not reached, and then none after it is.
-  const next = BUDGET_THRESHOLDS.find((threshold) => threshold > alerted);
-  return next === undefined || !isReached(next) ? NONE : BUDGET_THRESHOLDS.filter(isReached);
+  return BUDGET_THRESHOLDS.filter(
+    (threshold) => threshold > alerted && isAtMost(multiplyDecimal(whole, threshold), percent),
+  );
 }
 
 /** The stored facts of an alert. */

@@ -63,6 +63,7 @@ interface Queue<T> {
   readonly logger: Logger;
 }
 
+const NOTHING = Promise.resolve();
 const BATCH = 100;
 /** An item whose delivery failed or took longer is delivered again after this time. */
 const LEASE_MS = 30_000;
@@ -183,6 +184,7 @@ function createQueueDelivery<T extends { readonly id: string }>(queue: Queue<T>)
     } catch (error) {
       logger.error({ err: error }, `The ledger failed; ${items} are delivered later.`);
     }
+    running = undefined;
   }
 
   /** Returns whether more records may wait. */
@@ -223,20 +225,20 @@ function createQueueDelivery<T extends { readonly id: string }>(queue: Queue<T>)
 
   function begin(): Promise<void> {
     next = undefined;
-    running = runPass().finally(() => {
-      running = undefined;
-    });
-    return running;
+    const pass = runPass();
+    // After `stop` a pass has ended at once.
+    if (!stopping.signal.aborted) running = pass;
+    return pass;
   }
 
   return {
     isNeeded: send !== undefined,
-    async run() {
-      if (send === undefined || stopping.signal.aborted) return;
+    run() {
+      if (send === undefined || stopping.signal.aborted) return NOTHING;
       if (running === undefined) return begin();
       // The pass in progress may have missed the newest record, so all calls until its end wait for the next pass.
       next ??= running.then(begin);
-      await next;
+      return next;
     },
     async stop() {
       stopping.abort();

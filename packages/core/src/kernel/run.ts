@@ -98,8 +98,8 @@ export async function run(
   }
   const serving = serve(parts, call, { client, admission, commit: new Commit(hold) });
   return client.deliver === undefined || admission === undefined
-    ? serving
-    : client.deliver(serving, admission);
+    ? await serving
+    : await client.deliver(serving, admission);
 }
 
 function takeHold(parts: RunParts, call: NormalizedCall, client: CallClient): Hold | Promise<Hold> {
@@ -132,7 +132,7 @@ async function serve(
 ): Promise<GatewayResponse> {
   let response = await sendCall(parts, call, client, commit);
   if (admission !== undefined) response = { ...response, headers: admission.addLimits(response.headers) };
-  if (isComplete(response)) return cleanUp(parts, call, { response, admission, commit });
+  if (isComplete(response)) return await cleanUp(parts, call, { response, admission, commit });
   cleanUpLater(parts, call, { admission, commit });
   return response;
 }
@@ -144,22 +144,18 @@ async function sendCall(
   commit: Commit,
 ): Promise<GatewayResponse> {
   try {
-    if (client.beforeSend !== undefined || call.client.signal.aborted) await checkLast(call, client, commit);
+    try {
+      if (client.beforeSend !== undefined) await client.beforeSend();
+      if (call.client.signal.aborted) throw new GatewayError("client_closed_request", "The client left.");
+    } catch (error) {
+      await commit.release();
+      throw error;
+    }
     // After this the request costs money, and runs to its end.
     const received = client.receive(await send(parts, call, commit), commit);
     return isPromiseLike(received) ? await received : received;
   } catch (error) {
     return client.fail(error, commit);
-  }
-}
-
-async function checkLast(call: NormalizedCall, client: CallClient, commit: Commit): Promise<void> {
-  try {
-    await client.beforeSend?.();
-    if (call.client.signal.aborted) throw new GatewayError("client_closed_request", "The client left.");
-  } catch (error) {
-    await commit.release();
-    throw error;
   }
 }
 

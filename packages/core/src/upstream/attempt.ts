@@ -13,6 +13,7 @@ import { detectBody } from "./body-kind.js";
 import { findErrorMessage } from "./failure.js";
 import type { AttemptContext, KeptTask } from "./kept-task.js";
 import {
+  type BodyStart,
   isLabelledAsEvents,
   type JsonResponse,
   parseResponse,
@@ -122,17 +123,18 @@ export class AttemptPreparation {
 }
 
 /** Sends a prepared call once, and classifies what comes back. Does not reject. */
-export function sendAttempt(
+export async function sendAttempt(
   attempt: PreparedAttempt,
   parts: AttemptParts,
   context: AttemptContext,
 ): Promise<AttemptOutcome> {
   const { route, request } = attempt;
-  return sendOnce(attempt, parts, context).then((sent) => {
-    const isOver =
-      sent.failure !== undefined || (request.stream && isLabelledAsEvents(sent.response.headers));
-    return isOver ? sent : inspectSuccess(sent.response, route.channel.dialect, request);
-  });
+  const sent = await sendOnce(attempt, parts, context);
+  if (sent.failure !== undefined) return sent;
+  const { response } = sent;
+  if (request.stream && isLabelledAsEvents(response.headers)) return sent;
+  const start = await readStart(response.body, isBeyondError);
+  return inspectStart(start, response, { dialect: route.channel.dialect, request });
 }
 
 /** Sends a prepared call once. A response with a 2xx status is not read. Does not reject. */
@@ -222,19 +224,20 @@ const MAX_ERROR_BODY_BYTES = 16 * 1024;
  * `output`. Reads at most 16 KiB, and only while the body may be JSON. A body that is longer, incomplete or not JSON is
  * left to the reader of the response, and so is a requested stream.
  */
-async function inspectSuccess(
+function inspectStart(
+  { chunks, hasEnded, failure }: BodyStart,
   response: TransportResponse,
-  dialect: Dialect,
-  request: ImageRequest,
-): Promise<AttemptOutcome> {
-  const { chunks, hasEnded, failure } = await readStart(
-    response.body,
-    (read, byteLength) => byteLength > MAX_ERROR_BODY_BYTES || (byteLength > 0 && !mayBeJson(read)),
-  );
+  context: ReadContext,
+): AttemptOutcome {
   // The reader of the body gets the failure after the chunks before it.
   const replayed = replayResponse(response, chunks, failure);
   if (!hasEnded || failure !== undefined) return { response: replayed, failure: undefined };
-  return { response: replayed, ...readWhole(response, chunks, { dialect, request }) };
+  return { response: replayed, ...readWhole(response, chunks, context) };
+}
+
+/** True once what was read cannot be the beginning of a short JSON body. */
+function isBeyondError(chunks: readonly Uint8Array[], byteLength: number): boolean {
+  return byteLength > MAX_ERROR_BODY_BYTES || (byteLength > 0 && !mayBeJson(chunks));
 }
 
 /**
@@ -246,11 +249,16 @@ function mayBeJson(chunks: readonly Uint8Array[]): boolean {
   return kind === "json" || kind === undefined;
 }
 
+interface ReadContext {
+  readonly dialect: Dialect;
+  readonly request: ImageRequest;
+}
+
 /** Parses a complete body with a 2xx status. It is an error only if it has no image and reports nothing as made. */
 export function readWhole(
   response: TransportResponse,
   chunks: readonly Uint8Array[],
-  { dialect, request }: { readonly dialect: Dialect; readonly request: ImageRequest },
+  { dialect, request }: ReadContext,
 ): { readonly failure: undefined; readonly parsed?: ParsedResponse } | { readonly failure: AttemptFailure } {
   try {
     const { text, value } = parseResponse(chunks, response);

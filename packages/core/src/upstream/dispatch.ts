@@ -13,6 +13,7 @@ import type { SafeAttemptObserver, SafeCallObserver } from "../observation.js";
 import type { SecretMask } from "../redact.js";
 import type { AttemptRecord, ImageRequest, SentTo, Usage } from "../types.js";
 import { type Awaitable, isPromiseLike } from "../util/async.js";
+import type { Writable } from "../util/writable.js";
 import {
   type AcceptedTask,
   type AttemptOutcome,
@@ -443,10 +444,11 @@ function toSuccess(
     probe = undefined;
     return taken;
   };
-  return {
+  const { channel, upstreamModel } = route;
+  const success: Writable<UpstreamSuccess> = {
     ok: true,
-    channel: route.channel,
-    sentTo: { ...toSentTo(route, attempts), isRepeated },
+    channel,
+    sentTo: { channel: channel.id, upstreamModel, attempts, isRepeated },
     response,
     parsed,
     fail(failure) {
@@ -467,12 +469,12 @@ function toSuccess(
         ...(ofKey === undefined && { request: { id, prompt } }),
       });
     },
-    ...((openProbe !== undefined || observed !== undefined) && {
-      end() {
-        const change = takeProbe()?.succeeded();
-        if (change !== undefined) logRecovery(route, change, logger);
-        observed?.ended();
-      },
-    }),
   };
+  if (openProbe === undefined && observed === undefined) return success;
+  success.end = () => {
+    const change = takeProbe()?.succeeded();
+    if (change !== undefined) logRecovery(route, change, logger);
+    observed?.ended();
+  };
+  return success;
 }

@@ -35,6 +35,7 @@ export function openFlow(body: AsyncIterable<Uint8Array> | Uint8Array | string):
     flow.unread([typeof body === "string" ? encodeText(body) : body]);
     return flow;
   }
+  if (body instanceof StagedFlow) return body;
   const chunks = body[Symbol.asyncIterator]();
   if (chunks instanceof ChunkReader) return chunks.source;
   return {

@@ -12,7 +12,7 @@ export interface Decimal {
 
 export const ZERO: Decimal = { units: 0n, places: 0 };
 
-const WHOLE = /^-?\d+$/;
+const WITHOUT_EXPONENT = /^-?\d+(?:\.\d+)?$/;
 const DECIMAL = /^(-?\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/;
 
 /** What operators may write as a price, a ratio or a budget. */
@@ -25,7 +25,12 @@ const PLAIN_DECIMAL = /^\d{1,30}(?:\.\d{1,30})?$/;
  */
 export function readDecimal(string: string | null): Decimal {
   if (string === null) return ZERO;
-  if (WHOLE.test(string)) return { units: BigInt(string), places: 0 };
+  if (WITHOUT_EXPONENT.test(string)) {
+    const point = string.indexOf(".");
+    if (point < 0) return { units: BigInt(string), places: 0 };
+    const units = BigInt(string.slice(0, point) + string.slice(point + 1));
+    return { units, places: string.length - point - 1 };
+  }
   const match = DECIMAL.exec(string);
   if (match === null) throw new RangeError(`${describeValue(string)} is not a decimal`);
   const [, whole = "", fraction = "", exponent = "0"] = match;

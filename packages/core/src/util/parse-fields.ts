@@ -13,28 +13,16 @@ export function parseFields<Schema extends z.ZodMiniObject>(
   fields: JsonObject,
 ): z.output<Schema> {
   const values: JsonObject = {};
-  for (const [name, field, isOptional] of listFields(schema)) {
-    if (isOptional && !(name in fields)) continue;
+  for (const name in schema.shape) {
+    const field: z.core.$ZodType | undefined = schema.shape[name];
+    // oxlint-disable-next-line no-underscore-dangle -- The documented place where zod says that a field may be absent.
+    if (field === undefined || (field._zod.optin === "optional" && !(name in fields))) continue;
     const parsed = z.safeParse(field, fields[name]);
     if (!parsed.success) throw toFieldError(name, parsed.error.issues[0]);
     values[name] = parsed.data;
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Each field is the output of its schema.
   return values as z.output<Schema>;
-}
-
-type Field = readonly [name: string, schema: z.core.$ZodType, isOptional: boolean];
-
-const fieldsOf = new WeakMap<z.ZodMiniObject, readonly Field[]>();
-
-function listFields(schema: z.ZodMiniObject): readonly Field[] {
-  const known = fieldsOf.get(schema);
-  if (known !== undefined) return known;
-  const fields = Object.entries(schema.shape).map(
-    ([name, field]): Field => [name, field, z.safeParse(field, undefined).success],
-  );
-  fieldsOf.set(schema, fields);
-  return fields;
 }
 
 function toFieldError(name: string, issue: z.core.$ZodIssue | undefined): Error {
