@@ -9,11 +9,10 @@ export function findStore<Store>(
   member: string,
   methods: readonly (keyof Store & string)[],
 ): Store | undefined {
+  const isStore = (value: unknown): value is Store =>
+    typeof value === "object" &&
+    value !== null &&
+    methods.every((name) => typeof Reflect.get(value, name) === "function");
   const store: unknown = Reflect.get(ledger, member);
-  return hasMethods<Store>(store, methods) ? store : undefined;
-}
-
-function hasMethods<Store>(value: unknown, methods: readonly string[]): value is Store {
-  if (typeof value !== "object" || value === null) return false;
-  return methods.every((name) => typeof Reflect.get(value, name) === "function");
+  return isStore(store) ? store : undefined;
 }

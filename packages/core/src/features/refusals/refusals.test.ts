@@ -254,8 +254,7 @@ it("a request that succeeds, and one that its provider refuses, is no refusal: i
 
   expect(await Promise.all(statuses)).toEqual([200, 400]);
   expect(refusalLines()).toEqual([]);
-  // The timer of the bodies stops at its next tick.
-  await clock.tick(1);
+  await clock.tick(1); // The timer of the bodies stops at its next tick.
   expect(clock.running).toBe(0);
 });
 
