@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { gemini } from "./families/gemini/gemini.js";
 import { openai } from "./families/openai/openai.js";
 import { measureLongestTurn } from "./testing/longest-turn.js";
+import { measureHeap } from "./testing/measure-heap.js";
 import { type LoopbackServer, startServer } from "./testing/start-server.js";
 import { createTestGateway, type ReadResponse, type TestGateway } from "./testing/test-gateway.js";
 import { createTransport } from "./upstream/transport-node.js";
@@ -60,6 +61,7 @@ describe("a provider whose JSON has", () => {
       const body = Buffer.from(BODIES[what]?.() ?? "");
       const gateway = await startGateway("application/json", body);
       let response: ReadResponse | undefined;
+      measureHeap(); // The garbage of making the body is collected now.
       const longestMs = await measureLongestTurn(async () => {
         response = await gateway.post({ model, prompt: "x" });
       });
@@ -83,6 +85,7 @@ describe.each(["socket", "fetch"])("a provider over %s whose stream has 4 MB of"
       const body = Buffer.from(line.repeat(4_000_000 / line.length));
       const gateway = await startGateway("text/event-stream", body, connection === "socket");
       let response: ReadResponse | undefined;
+      measureHeap(); // The garbage of making the body is collected now.
       const longestMs = await measureLongestTurn(async () => {
         response = await gateway.post({ model, prompt: "x", stream: true });
       });

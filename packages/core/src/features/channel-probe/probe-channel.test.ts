@@ -308,9 +308,4 @@ describe("estimateProbe", () => {
       series: ["image-2.0-pro*"],
     });
   });
-
-  it("names no model for a channel that serves series only", () => {
-    const estimated = estimate({ modelMapping: { "series-*": "ep" } });
-    expect(estimated).toEqual({ channel: "c", images: 1, models: [], series: ["series-*"] });
-  });
 });
