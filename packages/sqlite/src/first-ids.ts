@@ -1,4 +1,4 @@
-/** The ids of those entries that are first in an order, of all that are added. */
+/** Finds the entries that are first in an order, among all that are added. */
 export interface FirstIds {
   /** The value of the last one, if there are as many as wanted: only an entry with a better value is added. */
   last(): number | undefined;

@@ -44,7 +44,7 @@ export interface Studio extends Pick<Gateway, "basePath" | "handle" | "notFound"
   /**
    * Prints a link on stderr that opens the studio in one browser, once and within ten minutes. The studio also prints one when its
    * page is opened without a session. Call it where the app says at which address it listens. It does nothing if the
-   * studio needs no link, or responds to nobody.
+   * studio needs no link, or refuses every request.
    *
    * @param url the address of the studio, such as `http://localhost:8787/studio`
    * @throws TypeError if it is no address

@@ -3,7 +3,7 @@ import { type Profiler, Session } from "node:inspector/promises";
 import { SourceMap } from "node:module";
 import { fileURLToPath } from "node:url";
 
-/** Finds the source files of core that run: those of which a function was called. */
+/** Finds the source files of core that run: at least one of their functions was called. */
 export interface FileFinder {
   start(): Promise<void>;
   /** Paths below `core/src`. */

@@ -204,7 +204,7 @@ class OpenHold implements Hold {
     this.#amount = amount;
     this.#link = parts.openHolds.add(this);
     const { observer, price, bounds } = request;
-    observer?.held(price?.estimate(bounds).amount ?? null);
+    observer?.held(amount ?? price?.estimate(bounds).amount ?? null);
   }
 
   get ended(): Promise<HoldEnd> {

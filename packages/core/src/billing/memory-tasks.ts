@@ -150,7 +150,7 @@ export function createMemoryTasks({ money, now }: MemoryTasksOptions): TaskStore
         more > 0 || (more === 0 && webhooks.hasPending(other.messages) && !webhooks.hasPending(one.messages))
       );
     };
-    // Of those that are equal the first one, which ended longest ago.
+    // If several are equal, the first one is found. It ended longest ago.
     let found: Entry | undefined;
     for (const entry of ended.values()) if (found === undefined || isBefore(entry, found)) found = entry;
     return found;

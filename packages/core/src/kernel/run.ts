@@ -163,10 +163,7 @@ async function sendCall(
  * Releases what a call has reserved, in this order: the hold has ended; then its admission (limits, idempotency key);
  * then its slot; then its usage record is delivered. A client that has the response can repeat the request at once.
  *
- * For a complete response this happens before it is sent, except that a large body keeps its slot until it is read, and that the
- * delivery is not awaited. For
- * a streamed response it happens when the stream ends. The host learns this now, because Next accepts no work after the
- * head of a response.
+ * A complete response is sent after this. But a large body keeps its slot until it is read, and the delivery is not awaited.
  */
 async function cleanUp(
   { idempotency, delivery }: Pick<RunParts, "idempotency" | "delivery">,
@@ -183,7 +180,10 @@ async function cleanUp(
   return released;
 }
 
-/** The closures must not refer to the response or the call: a stream can stay open for long, and there may be many. */
+/**
+ * The same for a streamed response, when the stream has ended. The host learns this now, because Next accepts no work after the
+ * head of a response. The closures must not refer to the response or the call: thousands of streams may stay open for minutes.
+ */
 function cleanUpLater(
   { idempotency, delivery }: Pick<RunParts, "idempotency" | "delivery">,
   { slot, keepAlive }: NormalizedCall,

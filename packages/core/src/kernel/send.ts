@@ -51,9 +51,8 @@ async function commitRefusal(
 }
 
 /**
- * Whether a response is relayed as events before its first byte has arrived. The first bytes of other responses are
- * read first: of requests without a stream, of those with an unexpected content coding, and of those whose
- * images are stored, also if they are JSON with a wrong content type.
+ * Whether a response is relayed as events before its first byte has arrived. Otherwise the first bytes decide: no stream was
+ * requested, the content coding is unexpected, or images are stored. The content type may be wrong.
  */
 function isCertainlyStream(
   { results }: CallParts,

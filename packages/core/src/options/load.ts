@@ -43,7 +43,7 @@ function loadBilling(
   return both(details, ratios, (model_details, group_ratio) => ({ ...billing, model_details, group_ratio }));
 }
 
-/** Joins two values, of which each may be a promise. */
+/** Joins two values. Each may be a promise. */
 function both<A, B, C>(
   one: A | Promise<A>,
   other: B | Promise<B>,

@@ -36,7 +36,7 @@ export class LineSplitter {
     return this.#held === undefined;
   }
 
-  /** True for whole lines in a short chunk, of which the last is empty. They end in LF only. */
+  /** True for a short chunk of whole lines whose last line is empty. They end in LF only. */
   isWhole(chunk: Uint8Array): boolean {
     const { length } = chunk;
     if (length < 2 || length > MAX_WHOLE_BYTES || !this.isAtLineStart || this.#scanner.isAfterCr)

@@ -61,8 +61,8 @@ export const repeatByTimer: Repeat = (work, everyMs) => {
 export type EverySecond = (work: () => void) => () => void;
 
 /**
- * Repeats all work with one timer: a timer for each request takes a tenth of the CPU time of a small one, and keeps what it
- * refers to until the next full garbage collection. The first call of `work` comes after one to two seconds.
+ * Repeats all work with one timer, because a timer for each request costs more than the work. The first call of `work` comes
+ * after one to two seconds.
  */
 export function shareTimer(repeat: Repeat): EverySecond {
   const entries = createLinkedList<SharedWork>();

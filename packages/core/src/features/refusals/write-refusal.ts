@@ -7,7 +7,7 @@ export function writeRefusal(logger: Logger, { id: requestId, ...fields }: Refus
   writeLine(logger, { requestId, ...fields, time: undefined }, "A request was refused.");
 }
 
-/** A refusal is usually a mistake of the client, so it is no warning, unless the logger has nothing less. */
+/** A refusal is usually a mistake of the client, so it is a warning only if the logger has no `info`. */
 export function writeLine(logger: Logger, fields: object, message: string): void {
   if (logger.info === undefined) logger.warn(fields, message);
   else logger.info(fields, message);
