@@ -105,7 +105,8 @@ describe.runIf(opened !== undefined)("the frame of the studio in Chromium", () =
     const button = panel.getByRole("button", { name: "Revoke" });
     await button.focus();
     await page.keyboard.press("Enter");
-    await page.getByRole("dialog", { name: "Revoke web-shop?" }).waitFor();
+    const dialog = page.getByRole("dialog", { name: "Revoke web-shop?" });
+    await expect.poll(() => dialog.evaluate((box) => box.matches(":focus-within"))).toBe(true);
     await page.keyboard.press("Control+k");
     expect(await page.getByRole("dialog").count()).toBe(1);
 
