@@ -106,7 +106,7 @@ describe.runIf(opened !== undefined)("the frame of the studio in Chromium", () =
     await button.focus();
     await page.keyboard.press("Enter");
     const dialog = page.getByRole("dialog", { name: "Revoke web-shop?" });
-    await expect.poll(() => dialog.evaluate((box) => box.matches(":focus-within"))).toBe(true);
+    await dialog.and(page.locator(":focus-within")).waitFor();
     await page.keyboard.press("Control+k");
     expect(await page.getByRole("dialog").count()).toBe(1);
 
