@@ -35,11 +35,12 @@ function sendComplete(res: ServerResponse, { status, headers, body }: CompleteRe
   writeHead(res, status, headers).end(body);
 }
 
-const MAX_DRAIN_MS = 1_000;
+/** A client with a slow connection, or a busy machine, needs a while to learn that it should stop sending. */
+const MAX_DRAIN_MS = 3_000;
 
 /**
  * Sends a response while the client may still be sending its body. Closing the connection at once would reset it before
- * the client has read the response, so the rest of the upload is read and discarded for at most a second.
+ * the client has read the response, so the rest of the upload is read and discarded for a few seconds.
  */
 async function sendDuringUpload(
   req: IncomingMessage,
