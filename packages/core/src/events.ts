@@ -98,7 +98,15 @@ export function createArrival(
   operation: Operation,
 ): Arrival {
   const receivedAt = now();
-  return { id: createId(), receivedAt, time: new Date(receivedAt).toISOString(), operation };
+  return { id: createId(), receivedAt, time: toTime(receivedAt), operation };
+}
+
+let latest = { ms: Number.NaN, time: "" };
+
+/** Returns ISO 8601 in UTC. Many requests arrive in the same millisecond. */
+function toTime(ms: number): string {
+  if (latest.ms !== ms) latest = { ms, time: new Date(ms).toISOString() };
+  return latest.time;
 }
 
 /** A request that got an error and has no usage record. */

@@ -20,7 +20,7 @@ import { createTracker, type Tracker } from "./lifecycle.js";
 import { type Logger, RequestLogger } from "./logger.js";
 import type { SecretMask } from "./redact.js";
 import { readAttribution } from "./request/attribution.js";
-import { type BodyLimits, readFields } from "./request/read-request.js";
+import { type BodyLimits, readFields, readsForm } from "./request/read-request.js";
 import { checkHeaders, checkMethod, type Endpoint, idempotencyScopeOf } from "./request/route.js";
 import { toContext } from "./responses/call.js";
 import { beginEarly } from "./responses/early-stream.js";
@@ -84,7 +84,8 @@ export async function runPipeline(
     slot = parts.takeSlot(request, { id: caller.id, concurrent });
     const { operation } = endpoint;
     const { bodyLimits: limits, everySecond } = parts;
-    const { fields, isForm } = await readFields(request, { operation, limits, slot, everySecond });
+    const isForm = readsForm(operation, request.headers);
+    const fields = await readFields(request, { operation, limits, slot, everySecond });
     const call = waiting.createCall({ caller, callerLimits, slot, fields, isForm, isTask });
     if (isTask) {
       const submission = { call, endpoint, isForm, fields };

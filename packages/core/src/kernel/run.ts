@@ -124,52 +124,36 @@ interface OpenCall {
   readonly commit: Commit;
 }
 
-/** Sends a call and cleans up after it. Does not reject: a failure is a response too. */
+/**
+ * Sends a call and cleans up after it. Does not reject: a failure is a response too.
+ *
+ * It releases what the call has reserved, in this order: the hold has ended; then its admission (limits, idempotency key);
+ * then its slot; then its usage record is delivered. A client that has the response can repeat the request at once.
+ *
+ * A complete response is sent after this. But a large body keeps its slot until it is read, and the delivery is not awaited.
+ */
 async function serve(
   parts: RunParts,
   call: NormalizedCall,
   { client, admission, commit }: OpenCall,
 ): Promise<GatewayResponse> {
-  let response = await sendCall(parts, call, client, commit);
-  if (admission !== undefined) response = { ...response, headers: admission.addLimits(response.headers) };
-  if (isComplete(response)) return await cleanUp(parts, call, { response, admission, commit });
-  cleanUpLater(parts, call, { admission, commit });
-  return response;
-}
-
-async function sendCall(
-  parts: RunParts,
-  call: NormalizedCall,
-  client: CallClient,
-  commit: Commit,
-): Promise<GatewayResponse> {
+  let response: GatewayResponse;
   try {
-    try {
-      if (client.beforeSend !== undefined) await client.beforeSend();
-      if (call.client.signal.aborted) throw new GatewayError("client_closed_request", "The client left.");
-    } catch (error) {
-      await commit.release();
-      throw error;
-    }
+    if (client.beforeSend !== undefined || call.client.signal.aborted)
+      await checkBeforeSend(client, call, commit);
     // After this the request costs money, and runs to its end.
     const received = client.receive(await send(parts, call, commit), commit);
-    return isPromiseLike(received) ? await received : received;
+    response = isPromiseLike(received) ? await received : received;
   } catch (error) {
-    return client.fail(error, commit);
+    response = await client.fail(error, commit);
   }
-}
-
-/**
- * Releases what a call has reserved, in this order: the hold has ended; then its admission (limits, idempotency key);
- * then its slot; then its usage record is delivered. A client that has the response can repeat the request at once.
- *
- * A complete response is sent after this. But a large body keeps its slot until it is read, and the delivery is not awaited.
- */
-async function cleanUp(
-  { idempotency, delivery }: Pick<RunParts, "idempotency" | "delivery">,
-  { slot, keepAlive }: NormalizedCall,
-  { response, admission, commit }: Omit<OpenCall, "client"> & { readonly response: GatewayResponse },
-): Promise<GatewayResponse> {
+  if (admission !== undefined) response = { ...response, headers: admission.addLimits(response.headers) };
+  if (!isComplete(response)) {
+    cleanUpLater(parts, call, { admission, commit });
+    return response;
+  }
+  const { idempotency, delivery } = parts;
+  const { slot, keepAlive } = call;
   const end = commit.end ?? (await commit.ended);
   if (admission !== undefined) {
     const { isRepeatable } = admission;
@@ -178,6 +162,17 @@ async function cleanUp(
   const released = slot === undefined ? response : releaseAfterBody(response, slot);
   if (delivery.isNeeded) keepAlive(delivery.run());
   return released;
+}
+
+/** The last moment at which a call costs nothing. */
+async function checkBeforeSend(client: CallClient, call: NormalizedCall, commit: Commit): Promise<void> {
+  try {
+    await client.beforeSend?.();
+    if (call.client.signal.aborted) throw new GatewayError("client_closed_request", "The client left.");
+  } catch (error) {
+    await commit.release();
+    throw error;
+  }
 }
 
 /**

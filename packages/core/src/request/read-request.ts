@@ -40,11 +40,9 @@ export interface ReadFieldsContext {
   readonly everySecond: BodyPace["everySecond"];
 }
 
-/** The fields of a request. */
-export interface ReadFields {
-  readonly fields: JsonObject;
-  /** True if the fields came in a form: then all of them but the images are strings. */
-  readonly isForm: boolean;
+/** True if the fields come in a form: then all of them but the images are strings. */
+export function readsForm(operation: Operation, headers: GatewayRequest["headers"]): boolean {
+  return operation === "edit" && !isJsonType(headers.get("content-type"));
 }
 
 /**
@@ -53,19 +51,19 @@ export interface ReadFields {
  *
  * @throws GatewayError `unsupported_media_type` for any other content type
  */
-export async function readFields(
+export function readFields(
   request: GatewayRequest,
   { operation, limits, slot, everySecond }: ReadFieldsContext,
-): Promise<ReadFields> {
+): Promise<JsonObject> {
   const { minBytesPerSecond, slowAfterSeconds } = limits;
   const pace = { minBytesPerSecond, seconds: slowAfterSeconds, everySecond };
   const guard: BodyGuard = { bytes: slot.bytes, pace };
   countParsedBody(request, slot.bytes);
-  if (operation !== "edit") return { fields: await readJson(request, limits.json, guard), isForm: false };
-  if (isJsonType(request.headers.get("content-type"))) {
-    return { fields: toEditFields(await readJson(request, limits.json, guard)), isForm: false };
+  if (readsForm(operation, request.headers)) {
+    return readMultipart(request, { limits, spool: slot.spool }, guard);
   }
-  return { fields: await readMultipart(request, { limits, spool: slot.spool }, guard), isForm: true };
+  const fields = readJson(request, limits.json, guard);
+  return operation === "edit" ? fields.then(toEditFields) : fields;
 }
 
 /**

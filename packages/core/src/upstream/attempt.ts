@@ -123,31 +123,46 @@ export class AttemptPreparation {
 }
 
 /** Sends a prepared call once, and classifies what comes back. Does not reject. */
-export async function sendAttempt(
+export function sendAttempt(
   attempt: PreparedAttempt,
   parts: AttemptParts,
   context: AttemptContext,
 ): Promise<AttemptOutcome> {
-  const { route, request } = attempt;
-  const sent = await sendOnce(attempt, parts, context);
-  if (sent.failure !== undefined) return sent;
-  const { response } = sent;
-  if (request.stream && isLabelledAsEvents(response.headers)) return sent;
-  const start = await readStart(response.body, isBeyondError);
-  return inspectStart(start, response, { dialect: route.channel.dialect, request });
+  return sendOnce(attempt, parts, context, inspect);
 }
 
-/** Sends a prepared call once. A response with a 2xx status is not read. Does not reject. */
+/** What becomes of a response with a 2xx status. */
+type TakeSuccess = (response: TransportResponse, attempt: PreparedAttempt) => Awaitable<AttemptOutcome>;
+
+const inspect: TakeSuccess = (response, { route, request }) => {
+  if (request.stream && isLabelledAsEvents(response.headers)) return takeUnread(response);
+  const context = { dialect: route.channel.dialect, request };
+  const start = readStart(response.body, isBeyondError);
+  return start instanceof Promise
+    ? start.then((later) => inspectStart(later, response, context))
+    : inspectStart(start, response, context);
+};
+
+const takeUnread = (response: TransportResponse): AttemptOutcome => ({ response, failure: undefined });
+
+/**
+ * Sends a prepared call once. Does not reject.
+ *
+ * @param take must not throw. Default: a response with a 2xx status is not read
+ */
 export function sendOnce(
-  { route: { channel }, call }: PreparedAttempt,
+  attempt: PreparedAttempt,
   { transport }: AttemptParts,
   { logger }: AttemptContext,
+  take: TakeSuccess = takeUnread,
 ): Promise<AttemptOutcome> {
+  const { call, route } = attempt;
+  const { channel } = route;
   if ("kind" in call) return Promise.resolve({ failure: call });
   return transport.send(call).then(
     (received) => {
       const response = nameRequestId(received, channel.dialect);
-      if (response.status >= 200 && response.status < 300) return { response, failure: undefined };
+      if (response.status >= 200 && response.status < 300) return take(response, attempt);
       return readRefusal(response, channel, logger);
     },
     (cause: unknown) => ({

@@ -140,7 +140,8 @@ export async function dispatch(
       }
     }
     const isRepeated = !isNothingMade;
-    const attempt = await runAttempt(prepared, sent, commit, parts);
+    const begun = new BegunAttempt(prepared, sent, parts);
+    const attempt = begun.judge(await begun.send(commit));
     const { failure, response, openProbe, parsed, accepted, observed } = attempt;
     attempts.push(toAttemptRecord(attempt, parts.health));
     if (failure === undefined) {
@@ -282,29 +283,48 @@ interface FailedAttempt {
 const UNCHANGED: RouteChange = { scope: "request", hasChanged: false };
 
 /** Sends the request once, and reports the result to the channel's health, the log and the telemetry. */
-async function runAttempt(
-  prepared: PreparedAttempt,
-  sent: DispatchRequest,
-  commit: Commit,
-  parts: DispatchParts,
-): Promise<Attempt> {
-  const { model, observer } = sent;
-  const { health, now } = parts;
-  const { route } = prepared;
-  const beganAt = now();
-  const tried = health.begin(route, isConfiguredModel(route.channel, model));
-  const observed = observer?.attemptStarted(toStartedAttempt(prepared, tried, sent.callIndex));
-  const context = toContext(route, sent, { commit, observer: observed });
-  const outcome = await (observed === undefined
-    ? sendPrepared(prepared, parts, context)
-    : observed.run(() => sendPrepared(addHeaders(prepared, observed), parts, context)));
-  // The clock may be set back during the attempt.
-  const durationMs = Math.max(0, now() - beganAt);
-  const attempt = judge(outcome, { route, beganAt, durationMs, tried }, sent, parts);
-  if (observed === undefined) return attempt;
-  observed.responded(toAttemptRecord(attempt, health), toAttemptDetail(attempt, health));
-  if (attempt.failure !== undefined) observed.ended();
-  return { ...attempt, observed };
+class BegunAttempt {
+  readonly #prepared: PreparedAttempt;
+  readonly #sent: DispatchRequest;
+  readonly #parts: DispatchParts;
+  readonly #beganAt: number;
+  readonly #tried: RouteAttempt;
+  readonly #observed: SafeAttemptObserver | undefined;
+
+  constructor(prepared: PreparedAttempt, sent: DispatchRequest, parts: DispatchParts) {
+    const { model, observer, callIndex } = sent;
+    const { route } = prepared;
+    this.#prepared = prepared;
+    this.#sent = sent;
+    this.#parts = parts;
+    this.#beganAt = parts.now();
+    this.#tried = parts.health.begin(route, isConfiguredModel(route.channel, model));
+    this.#observed = observer?.attemptStarted(toStartedAttempt(prepared, this.#tried, callIndex));
+  }
+
+  send(commit: Commit): Promise<AttemptOutcome> {
+    const prepared = this.#prepared;
+    const parts = this.#parts;
+    const observer = this.#observed;
+    const context = toContext(prepared.route, this.#sent, { commit, observer });
+    if (observer === undefined) return sendPrepared(prepared, parts, context);
+    return observer.run(() => sendPrepared(addHeaders(prepared, observer), parts, context));
+  }
+
+  judge(outcome: AttemptOutcome): Attempt {
+    const { health, now } = this.#parts;
+    const observed = this.#observed;
+    const { route } = this.#prepared;
+    const beganAt = this.#beganAt;
+    // The clock may be set back during the attempt.
+    const durationMs = Math.max(0, now() - beganAt);
+    const timed = { route, beganAt, durationMs, tried: this.#tried };
+    const attempt = judge(outcome, timed, this.#sent, this.#parts);
+    if (observed === undefined) return attempt;
+    observed.responded(toAttemptRecord(attempt, health), toAttemptDetail(attempt, health));
+    if (attempt.failure !== undefined) observed.ended();
+    return { ...attempt, observed };
+  }
 }
 
 function toContext(

@@ -74,8 +74,13 @@ export interface WithoutContinue {
   readonly isFinal: boolean;
 }
 
+const STATUS_AT = "HTTP/1.1 ".length;
+const DIGIT_1 = 0x31;
+
 /** Removes each `100 Continue` and keeps all other interim responses, such as 102 and 103. */
 export function removeContinue(bytes: Buffer): WithoutContinue {
+  const digit = bytes[STATUS_AT];
+  if (digit !== undefined && digit !== DIGIT_1) return { passed: bytes, rest: NOTHING, isFinal: true };
   const kept: Buffer[] = [];
   let from = 0;
   for (;;) {

@@ -225,6 +225,7 @@ class SearchingBodyMask implements ChunkStage {
 
   end(): readonly Uint8Array[] {
     const output: Uint8Array[] = [];
+    if (this.#tail.length === 0) return output;
     // The beginning of a long secret may also be the whole of a shorter one. No secret has this byte, so it decides.
     this.#resolveTail(NO_PART_OF_A_SECRET, output);
     return output;

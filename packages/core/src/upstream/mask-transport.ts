@@ -1,4 +1,5 @@
 import { type SecretMask, toPlainError } from "../redact.js";
+import { callStore } from "../util/async.js";
 import { openFlow, StagedFlow } from "../util/chunk-flow.js";
 import type { ByteMask } from "./mask-bytes.js";
 import { type Transport, TransportError, type TransportResponse } from "./transport.js";
@@ -17,13 +18,11 @@ export interface TransportMasks {
  */
 export function maskTransport(transport: Transport, masks: TransportMasks): Transport {
   return {
-    async send(request) {
-      try {
-        return maskResponse(await transport.send(request), masks);
-      } catch (error) {
-        throw toMaskedError(error, masks);
-      }
-    },
+    send: (request) =>
+      callStore(() => transport.send(request)).then(
+        (response) => maskResponse(response, masks),
+        (error: unknown) => Promise.reject(toMaskedError(error, masks)),
+      ),
     download: (request) => transport.download(request),
     close: () => transport.close(),
     ...(transport.abort !== undefined && { abort: async () => transport.abort?.() }),

@@ -1,6 +1,7 @@
 import { GatewayError, isGatewayError } from "../errors.js";
 import type { HeaderReader } from "../http.js";
 import type { Logger } from "../logger.js";
+import type { Awaitable } from "../util/async.js";
 import { type ChunkSink, openFlow } from "../util/chunk-flow.js";
 import { checkJsonValue, isJsonObject, type JsonObject } from "../util/json.js";
 import { isWithinBounds, RESPONSE_BOUNDS } from "../util/response-bounds.js";
@@ -28,44 +29,57 @@ export interface BodyStart {
 }
 
 /**
- * Reads chunks until there are enough of them, or until the body ends or fails. Does not reject.
+ * Reads chunks until there are enough of them, or until the body ends or fails. Does not reject. Most small bodies have arrived
+ * with the head: then the result is no promise.
  *
  * @param isEnough called before each read
  */
-export function readStart(body: AsyncIterable<Uint8Array>, isEnough: IsEnough): Promise<BodyStart> {
-  return new Promise((resolve) => {
-    if (isEnough([], 0)) resolve({ chunks: [], hasEnded: false });
-    else openFlow(body).flow(new StartSink(isEnough, resolve));
-  });
+export function readStart(body: AsyncIterable<Uint8Array>, isEnough: IsEnough): Awaitable<BodyStart> {
+  const sink = new StartSink(isEnough);
+  if (isEnough(sink.chunks, 0)) return { chunks: sink.chunks, hasEnded: false };
+  openFlow(body).flow(sink);
+  return sink.start ?? sink.wait();
 }
 
 type IsEnough = (chunks: readonly Uint8Array[], byteLength: number) => boolean;
 
 class StartSink implements ChunkSink {
-  readonly #chunks: Uint8Array[] = [];
+  readonly chunks: Uint8Array[] = [];
+  /** Set when there are enough chunks. */
+  start: BodyStart | undefined;
   #byteLength = 0;
   readonly #isEnough: IsEnough;
-  readonly #resolve: (start: BodyStart) => void;
+  #resolve: ((start: BodyStart) => void) | undefined;
 
-  constructor(isEnough: IsEnough, resolve: (start: BodyStart) => void) {
+  constructor(isEnough: IsEnough) {
     this.#isEnough = isEnough;
-    this.#resolve = resolve;
+  }
+
+  wait(): Promise<BodyStart> {
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
   }
 
   chunk(chunk: Uint8Array): boolean {
     this.#byteLength += chunk.length;
-    this.#chunks.push(chunk);
-    if (!this.#isEnough(this.#chunks, this.#byteLength)) return true;
-    this.#resolve({ chunks: this.#chunks, hasEnded: false });
+    this.chunks.push(chunk);
+    if (!this.#isEnough(this.chunks, this.#byteLength)) return true;
+    this.#finish({ chunks: this.chunks, hasEnded: false });
     return false;
   }
 
   end(): void {
-    this.#resolve({ chunks: this.#chunks, hasEnded: true });
+    this.#finish({ chunks: this.chunks, hasEnded: true });
   }
 
   fail(error: unknown): void {
-    this.#resolve({ chunks: this.#chunks, hasEnded: true, failure: { error } });
+    this.#finish({ chunks: this.chunks, hasEnded: true, failure: { error } });
+  }
+
+  #finish(start: BodyStart): void {
+    this.start = start;
+    this.#resolve?.(start);
   }
 }
 
