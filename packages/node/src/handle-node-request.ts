@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Gateway } from "@calotype/core";
-import type { GatewayResponse } from "@calotype/core/adapter";
 import { type HostRequest, NodeRequest } from "./node-request.js";
 import { sendResponse } from "./send-response.js";
 
@@ -19,18 +18,11 @@ export function handleNodeRequest(
   if (handled === null) return null;
   // Listens before this function returns: if the host makes the request flow after that, its bytes would be lost.
   const body = request.body?.[Symbol.asyncIterator]();
-  return sendHandled(handled, { req, res, body });
-}
-
-interface Exchange {
-  readonly req: IncomingMessage;
-  readonly res: ServerResponse;
-  readonly body: AsyncIterator<Uint8Array> | undefined;
-}
-
-async function sendHandled(handled: Promise<GatewayResponse>, { req, res, body }: Exchange): Promise<void> {
-  const response = await handled;
-  // Stops listening. Bytes that the gateway has not read are discarded.
-  if (!req.readableEnded) await body?.return?.();
-  return sendResponse(req, res, response);
+  return handled.then((response) => {
+    // Stops listening. Bytes that the gateway has not read are discarded.
+    const left = req.readableEnded ? undefined : body?.return?.();
+    return left === undefined
+      ? sendResponse(req, res, response)
+      : left.then(() => sendResponse(req, res, response));
+  });
 }

@@ -119,8 +119,8 @@ const NO_LIMITS = { maxDepth: Infinity, maxValues: Infinity, maxBareBytes: Infin
 
 /** One pass over bytes that may be a JSON object, and what it found. */
 class BodyScan implements JsonWalkHandler {
-  /** The images by their placeholders. */
-  readonly images = new Map<string, UploadedImage>();
+  /** The images by their placeholders. `undefined` without an image. */
+  images: Map<string, UploadedImage> | undefined;
   /** The first top-level key that is given twice. */
   duplicate: string | undefined;
   hasInexactNumbers = false;
@@ -146,7 +146,7 @@ class BodyScan implements JsonWalkHandler {
 
   /** The document with a placeholder string for each image. */
   readOutline(): Uint8Array {
-    if (this.images.size === 0) return this.#bytes;
+    if (this.images === undefined) return this.#bytes;
     return Buffer.concat([...this.#pieces, this.#bytes.subarray(this.#copied)]);
   }
 
@@ -197,6 +197,7 @@ class BodyScan implements JsonWalkHandler {
     if (image === undefined) return;
     // A client cannot know this value, so it cannot send a string that would be taken for an image.
     const placeholder = crypto.randomUUID();
+    this.images ??= new Map();
     this.images.set(placeholder, image);
     this.#pieces.push(this.#bytes.subarray(this.#copied, this.#start + 1), Buffer.from(placeholder));
     this.#copied = end - 1;
@@ -223,11 +224,11 @@ function decodeUtf8(bytes: Uint8Array): string {
 }
 
 function parseOutline(json: string, { images, hasInexactNumbers }: BodyScan): JsonObject {
-  const hasPlainValues = images.size === 0 && !hasInexactNumbers;
+  const hasPlainValues = images === undefined && !hasInexactNumbers;
   try {
     const value: unknown = hasPlainValues
       ? JSON.parse(json)
-      : parseExactJson(json, (string) => images.get(string) ?? string);
+      : parseExactJson(json, (string) => images?.get(string) ?? string);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The walker accepts nothing but an object.
     return value as JsonObject;
   } catch {
