@@ -47,7 +47,7 @@ function checkValue(value: unknown, name: string, path: string, channels: readon
 const LINK = /^[\s\p{Cc}]*h[\s\p{Cc}]*t[\s\p{Cc}]*t[\s\p{Cc}]*p/iu;
 
 function isPrivateLink(value: string, channels: readonly ResultSource[]): boolean {
-  if (!LINK.test(value) || !URL.canParse(value)) return false;
+  if (!value.includes(":") || !LINK.test(value) || !URL.canParse(value)) return false;
   const url = new URL(value);
   const isHttp = url.protocol === "http:" || url.protocol === "https:";
   return isHttp && isPrivateHost(url.hostname) && !channels.some((channel) => isTrusted(url, channel));

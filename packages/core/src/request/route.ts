@@ -292,7 +292,7 @@ function normalizePath(path: string): string {
 
 /** Returns the path of an absolute URL, or of a URL that begins at the root. */
 function pathOf(url: string): string {
-  const [address = ""] = url.split(/[?#]/, 1);
+  const [address = ""] = url.includes("?") || url.includes("#") ? url.split(/[?#]/, 1) : [url];
   const start = address.startsWith("/") ? 0 : address.indexOf("/", address.indexOf("://") + 3);
   return start === -1 ? "/" : address.slice(start);
 }
