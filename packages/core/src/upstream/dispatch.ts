@@ -15,7 +15,6 @@ import type { AttemptRecord, ImageRequest, SentTo, Usage } from "../types.js";
 import { type Awaitable, isPromiseLike } from "../util/async.js";
 import type { Writable } from "../util/writable.js";
 import {
-  type AcceptedTask,
   type AttemptOutcome,
   AttemptPreparation,
   hideUpstreamModel,
@@ -27,6 +26,7 @@ import { hideContent, maskFailure, mayHaveMadeImage, maySendAgain, toUpstreamErr
 import type { AttemptContext, KeptTask, TaskKeeper } from "./kept-task.js";
 import type { TaskParts } from "./provider-task.js";
 import {
+  type AttemptResult,
   addHeaders,
   codeOf,
   logFailure,
@@ -140,13 +140,18 @@ export async function dispatch(
       }
     }
     const isRepeated = !isNothingMade;
-    const begun = new BegunAttempt(prepared, sent, parts);
-    const attempt = begun.judge(await begun.send(commit));
-    const { failure, response, openProbe, parsed, accepted, observed } = attempt;
-    attempts.push(toAttemptRecord(attempt, parts.health));
-    if (failure === undefined) {
-      return toSuccess({ route, attempts, isRepeated, response, parsed, openProbe, observed }, sent, parts);
+    const attempt = new Attempt(prepared, sent, parts);
+    const outcome = await attempt.send(commit);
+    const { response, accepted } = outcome;
+    if (outcome.failure === undefined) {
+      attempt.succeed(outcome.response, outcome.parsed);
+      attempts.push(attempt.report());
+      const { openProbe, observed, parsed } = attempt;
+      const last = { route, attempts, isRepeated, response: outcome.response, parsed, openProbe, observed };
+      return toSuccess(last, sent, parts);
     }
+    const failure = attempt.fail(outcome.failure, response);
+    attempts.push(attempt.report());
     if (failure.kind !== "unreachable") hasReached = true;
     if (accepted === undefined ? mayHaveMadeImage(failure.kind) : !accepted.isNothingMade) {
       isNothingMade = false;
@@ -163,7 +168,7 @@ export async function dispatch(
       (isRetryFree(attempt) || parts.retryBudgets.take(model.entry));
     // An error with status 200 that is not retried: the client gets this response.
     if (!isAllowed && response !== undefined && worst?.failure === failure) {
-      return toSuccess({ route, attempts, isRepeated, response, parsed }, sent, parts);
+      return toSuccess({ route, attempts, isRepeated, response }, sent, parts);
     }
     prepared = isAllowed ? next : undefined;
   }
@@ -242,39 +247,6 @@ function findUnsentError(model: ResolvedModel, { pauses }: DispatchParts): Gatew
   return isPaused ? createPausedError(model.name) : toUpstreamError({ kind: "unreachable" });
 }
 
-/** One attempt that has ended. */
-type Attempt = {
-  readonly route: Route;
-  /** Milliseconds since 1970. */
-  readonly beganAt: number;
-  /** Milliseconds until the head of the response, or until all of a short response, had arrived. */
-  readonly durationMs: number;
-  /** True if the attempt was a probe: it found out whether a channel, key or model works again after a cooldown. */
-  readonly isProbe: boolean;
-  /** The cooldown that the attempt started, extended or ended. */
-  readonly change: RouteChange;
-  /** Set if the provider accepted the request as a task. */
-  readonly accepted?: AcceptedTask | undefined;
-  /** Observes the attempt. It has ended if the attempt failed. `undefined` without telemetry. */
-  readonly observed?: SafeAttemptObserver | undefined;
-} & (
-  | {
-      readonly response: TransportResponse;
-      readonly failure: undefined;
-      readonly parsed?: ParsedResponse | undefined;
-      /** Set for a probe whose response has not ended. */
-      readonly openProbe?: RouteAttempt;
-    }
-  | {
-      /** Set if the error came with a 2xx status. */
-      readonly response?: TransportResponse | undefined;
-      /** Keys are masked. */
-      readonly failure: AttemptFailure;
-      readonly parsed?: undefined;
-      readonly openProbe?: undefined;
-    }
-);
-
 interface FailedAttempt {
   readonly failure: AttemptFailure;
   readonly route: Route;
@@ -282,48 +254,97 @@ interface FailedAttempt {
 
 const UNCHANGED: RouteChange = { scope: "request", hasChanged: false };
 
-/** Sends the request once, and reports the result to the channel's health, the log and the telemetry. */
-class BegunAttempt {
+/** One attempt: it sends the request once, and reports the result to the channel's health, the log and the telemetry. */
+class Attempt implements AttemptResult {
+  readonly route: Route;
+  /** Milliseconds since 1970. */
+  readonly beganAt: number;
+  /** Milliseconds until the head of the response, or until all of a short response, had arrived. */
+  durationMs = 0;
+  change = UNCHANGED;
+  response: TransportResponse | undefined;
+  failure: AttemptFailure | undefined;
+  parsed: ParsedResponse | undefined;
+  /** Set for a probe whose response has not ended. */
+  openProbe: RouteAttempt | undefined;
+  /** Observes the attempt. It has ended if the attempt failed. `undefined` without telemetry. */
+  readonly observed: SafeAttemptObserver | undefined;
   readonly #prepared: PreparedAttempt;
   readonly #sent: DispatchRequest;
   readonly #parts: DispatchParts;
-  readonly #beganAt: number;
   readonly #tried: RouteAttempt;
-  readonly #observed: SafeAttemptObserver | undefined;
 
   constructor(prepared: PreparedAttempt, sent: DispatchRequest, parts: DispatchParts) {
-    const { model, observer, callIndex } = sent;
     const { route } = prepared;
+    this.route = route;
+    this.beganAt = parts.now();
     this.#prepared = prepared;
     this.#sent = sent;
     this.#parts = parts;
-    this.#beganAt = parts.now();
-    this.#tried = parts.health.begin(route, isConfiguredModel(route.channel, model));
-    this.#observed = observer?.attemptStarted(toStartedAttempt(prepared, this.#tried, callIndex));
+    this.#tried = parts.health.begin(route, isConfiguredModel(route.channel, sent.model));
+    this.observed = sent.observer?.attemptStarted(toStartedAttempt(prepared, this.#tried, sent.callIndex));
+  }
+
+  /** True if it finds out whether a channel, key or model works again after a cooldown. */
+  get isProbe(): boolean {
+    return this.#tried.isProbe;
   }
 
   send(commit: Commit): Promise<AttemptOutcome> {
+    const { observed } = this;
     const prepared = this.#prepared;
     const parts = this.#parts;
-    const observer = this.#observed;
-    const context = toContext(prepared.route, this.#sent, { commit, observer });
-    if (observer === undefined) return sendPrepared(prepared, parts, context);
-    return observer.run(() => sendPrepared(addHeaders(prepared, observer), parts, context));
+    const context = toContext(prepared.route, this.#sent, { commit, observer: observed });
+    if (observed === undefined) return sendPrepared(prepared, parts, context);
+    return observed.run(() => sendPrepared(addHeaders(prepared, observed), parts, context));
   }
 
-  judge(outcome: AttemptOutcome): Attempt {
+  succeed(response: TransportResponse, parsed: ParsedResponse | undefined): void {
+    const { route } = this;
+    const tried = this.#tried;
+    this.#parts.history.succeeded(route.channel.id);
+    this.response = response;
+    this.parsed = parsed;
+    // The status 200 of a stream does not end a probe: the first event may be an error.
+    if (tried.isProbe && parsed === undefined) this.openProbe = tried;
+    else {
+      this.change = tried.succeeded();
+      logRecovery(route, this.change, this.#sent.logger);
+    }
+  }
+
+  /**
+   * @param response set if the error came with a 2xx status
+   * @returns the failure, without keys
+   */
+  fail(cause: AttemptFailure, response: TransportResponse | undefined): AttemptFailure {
+    const { route } = this;
+    const { id, request, logger, probe } = this.#sent;
+    const { mask, history } = this.#parts;
+    const masked = maskFailure(cause, mask);
+    probe?.onFailure(masked);
+    const failure = hideModelIn(masked, route, request);
+    this.response = response;
+    this.failure = failure;
+    this.change = this.#tried.failed(cause);
+    logFailure(route, hideContentIn(failure, request), { change: this.change, logger });
+    rememberFailure(history, route, {
+      failure,
+      ...(probe === undefined && { request: { id, prompt: request.prompt } }),
+    });
+    return failure;
+  }
+
+  /** Returns the record of the attempt, which has ended. */
+  report(): AttemptRecord {
     const { health, now } = this.#parts;
-    const observed = this.#observed;
-    const { route } = this.#prepared;
-    const beganAt = this.#beganAt;
     // The clock may be set back during the attempt.
-    const durationMs = Math.max(0, now() - beganAt);
-    const timed = { route, beganAt, durationMs, tried: this.#tried };
-    const attempt = judge(outcome, timed, this.#sent, this.#parts);
-    if (observed === undefined) return attempt;
-    observed.responded(toAttemptRecord(attempt, health), toAttemptDetail(attempt, health));
-    if (attempt.failure !== undefined) observed.ended();
-    return { ...attempt, observed };
+    this.durationMs = Math.max(0, now() - this.beganAt);
+    const record = toAttemptRecord(this, health);
+    const { observed } = this;
+    observed?.responded(record, toAttemptDetail(this, health));
+    if (this.failure !== undefined) observed?.ended();
+    return record;
   }
 }
 
@@ -335,44 +356,6 @@ function toContext(
   if (channel.dialect.tasks === undefined) return { logger, observer };
   const keep = taskKeeper && ((task: KeptTask) => taskKeeper.keep(callIndex, task));
   return { logger, observer, keep, abandoned: commit.ended };
-}
-
-interface TimedAttempt extends Pick<Attempt, "route" | "beganAt" | "durationMs"> {
-  readonly tried: RouteAttempt;
-}
-
-/** Reports the outcome of an attempt to the channel's health and the log. */
-function judge(
-  outcome: AttemptOutcome,
-  { tried, route, beganAt, durationMs }: TimedAttempt,
-  { id, request, logger, probe }: DispatchRequest,
-  { mask, history }: DispatchParts,
-): Attempt {
-  const { isProbe } = tried;
-  if (outcome.failure === undefined) {
-    const { response, parsed } = outcome;
-    history.succeeded(route.channel.id);
-    // The status 200 of a stream does not end a probe: the first event may be an error.
-    if (isProbe && parsed === undefined) {
-      const openProbe = tried;
-      const change = UNCHANGED;
-      return { route, beganAt, durationMs, isProbe, change, response, failure: undefined, parsed, openProbe };
-    }
-    const change = tried.succeeded();
-    logRecovery(route, change, logger);
-    return { route, beganAt, durationMs, isProbe, change, response, failure: undefined, parsed };
-  }
-  const masked = maskFailure(outcome.failure, mask);
-  probe?.onFailure(masked);
-  const failure = hideModelIn(masked, route, request);
-  const change = tried.failed(outcome.failure);
-  logFailure(route, hideContentIn(failure, request), { change, logger });
-  rememberFailure(history, route, {
-    failure,
-    ...(probe === undefined && { request: { id, prompt: request.prompt } }),
-  });
-  const { response, accepted } = outcome;
-  return { route, beganAt, durationMs, isProbe, change, response, failure, accepted };
 }
 
 /** Removes what the provider's message quotes of the request. */
