@@ -1,7 +1,8 @@
 import { GatewayError } from "./errors.js";
 import { type RefusalParts, reportRefusal } from "./events.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
-import { checkMethod, type FilesRoute, readQuery } from "./request/route.js";
+import type { RouteHost } from "./kernel/route-host.js";
+import { checkMethod, type GatewayRoute, readQuery } from "./request/route.js";
 import { renderError } from "./responses/envelope.js";
 import type { ReaderLimit } from "./responses/reader-limit.js";
 import { cutRange, listsTag, parseRange, type RequestedRange } from "./results/byte-range.js";
@@ -25,26 +26,41 @@ const OPEN_MS = 10_000;
 
 const IMAGE_ID = /^[\da-f]{32}$/;
 
+/** A stored image. Its id is not decoded, and may be anything. */
+const FILES = /^(.*?)\/v1\/images\/files\/(.+)$/;
+
+/** The route of `GET /v1/images/files/{id}`. */
+export function createFilesRoute({ respond, start }: RouteHost<unknown>, parts: FilesParts): GatewayRoute {
+  return {
+    pattern: FILES,
+    respond: (request, [imageId = ""]) =>
+      respond(request, (id) => {
+        start();
+        return respondWithFile(parts, imageId, { request, id });
+      }),
+  };
+}
+
 /**
  * Responds to `GET` and `HEAD` of `/v1/images/files/{id}`. The signature of the link is the permission: no API key is read.
  * Does not reject. Such a request counts in no limit, and `onRequest` and `onError` do not get it.
  *
  * @param id the request's id
  */
-export async function respondWithFile(
+async function respondWithFile(
   parts: FilesParts,
-  route: FilesRoute,
+  imageId: string,
   { request, id }: { readonly request: GatewayRequest; readonly id: string },
 ): Promise<GatewayResponse> {
   try {
     checkMethod(request, "GET", "GET, HEAD");
-    const secondsLeft = await checkPermission(parts, route, request);
-    const file = new FileRequest(parts, { id, imageId: route.id, secondsLeft });
+    const secondsLeft = await checkPermission(parts, imageId, request);
+    const file = new FileRequest(parts, { id, imageId, secondsLeft });
     return parts.readerLimit.watch(await file.respond(request));
   } catch (cause) {
     const error = reportRefusal(parts, cause, { id, request });
     if (error.code === "gateway_unavailable") {
-      const fields = { requestId: id, imageId: route.id, err: error.cause };
+      const fields = { requestId: id, imageId, err: error.cause };
       parts.logger.error(fields, "The store of results failed.");
     }
     return allowPages(renderError(error, { id, mask: String }));
@@ -57,7 +73,7 @@ export async function respondWithFile(
  */
 async function checkPermission(
   { served, now }: FilesParts,
-  { id }: FilesRoute,
+  id: string,
   request: GatewayRequest,
 ): Promise<number> {
   if (!IMAGE_ID.test(id)) throw fileNotFound();

@@ -1,5 +1,5 @@
 import { createLimitReports, type LimitReports } from "./admission/read-limits.js";
-import { assembleGateway, type Dependencies, type GatewayAssembly } from "./assemble.js";
+import { assembleGateway, type Dependencies, type GatewayAssembly, type GatewayParts } from "./assemble.js";
 import { createGatewayUsage } from "./billing/gateway-usage.js";
 import type { PriceTables } from "./billing/model-details.js";
 import { type BudgetReports, createBudgetReports } from "./billing/read-budgets.js";
@@ -7,15 +7,25 @@ import type { GatewayUsage } from "./billing/usage-history.js";
 import { type Callers, createCallers } from "./callers/callers.js";
 import { type ChannelControl, createChannelControl } from "./channel-control.js";
 import { findChannelStates } from "./channels/status.js";
+import { createCors } from "./cors.js";
 import { type EstimateQuery, estimateRequest, type RequestEstimate } from "./estimate.js";
 import type { Refusals } from "./features/refusals/refusals.js";
 import { watchOptions } from "./features/watch-options/watch-options.js";
-import { createHealthChecks } from "./healthz-endpoint.js";
+import { createFilesRoute } from "./files-endpoint.js";
+import { createHealthChecks, createHealthRoute, type HealthChecks } from "./healthz-endpoint.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
+import type { RouteHost } from "./kernel/route-host.js";
 import { closedError, shutDown } from "./lifecycle.js";
+import { createModelsRoute } from "./models-endpoint.js";
+import { createDescriptionRoute, createReferenceRoute } from "./openapi-endpoint.js";
 import type { GatewayOptions, OptionsProblem } from "./options/options.js";
 import { findPriceProblems } from "./options/validate.js";
+import { type GatewayRoute, requestPath } from "./request/route.js";
 import { createRequestHandler } from "./request-handler.js";
+import { removeBodies } from "./tasks/task-body.js";
+import { openResult } from "./tasks/task-result.js";
+import { createTaskWatch } from "./tasks/task-watch.js";
+import { createTasksRoute, TASKS_PATH, type TasksParts } from "./tasks-endpoint.js";
 import { settlesWithin } from "./util/async.js";
 import { createFetch, type WebHost } from "./web-host.js";
 import type { Webhooks } from "./webhooks/webhooks.js";
@@ -158,7 +168,16 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
   const checks = createHealthChecks({ ...permanent, loadOptions: () => reloadable.get() });
   let closing: Promise<void> | undefined;
   const isClosing = (): boolean => closing !== undefined;
-  const handler = createRequestHandler({ assembly, options, checks, isClosing });
+  const { basePath = "" } = options;
+  const tasks = toTasksParts(permanent);
+  const handler = createRequestHandler({
+    assembly,
+    basePath,
+    cors: createCors(options.cors),
+    createRoutes: (host) => createRoutes(host, { assembly, options, checks, tasks }),
+    describeUnserved: (request) => describeUnserved(request, { basePath, servesTasks: tasks !== undefined }),
+    isClosing,
+  });
   const endWatch = permanent.observation?.watchChannels(() =>
     findChannelStates(reloadable.current?.channels ?? [], permanent),
   );
@@ -174,7 +193,7 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
   const watched = watchOptions(options, () => reloadable.reload(), permanent.logger);
 
   return {
-    basePath: options.basePath ?? "",
+    basePath,
     isReloadable: watched.isReloadable,
     handle: (request) => handler.handle(request),
     notFound: (request) => handler.notFound(request),
@@ -209,13 +228,77 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
     close({ deadlineSeconds = Infinity } = {}) {
       // NaN, for example of a missing environment variable, must not cut off everything.
       if (!(deadlineSeconds >= 0)) return Promise.reject(new RangeError(DEADLINE));
-      handler.close();
+      tasks?.watch.close();
       watched.stop();
       permanent.storedCallers?.close();
       closing ??= end(deadlineSeconds * 1000);
       return closing;
     },
   };
+}
+
+/** What the routes of the features are created from. */
+interface RouteSources {
+  readonly assembly: GatewayAssembly;
+  readonly options: GatewayOptions;
+  readonly checks: HealthChecks;
+  readonly tasks: TasksParts | undefined;
+}
+
+/** The routes of the features that these options turn on. */
+function createRoutes(
+  host: RouteHost<GatewayParts>,
+  { assembly, options, checks, tasks }: RouteSources,
+): readonly GatewayRoute[] {
+  const { permanent, reloadable } = assembly;
+  const { logger } = permanent;
+  const { openapi: document, reference: page } = options;
+  const served = permanent.results?.served;
+  const health = { checks, channels: () => reloadable.current?.channels, states: permanent };
+  return [
+    createModelsRoute(host),
+    served && createFilesRoute(host, { ...permanent, served }),
+    tasks && createTasksRoute(host, tasks),
+    options.healthz === true ? createHealthRoute(host, health) : undefined,
+    document ? createDescriptionRoute(host, { document, logger }) : undefined,
+    page && createReferenceRoute(host, { page, logger }),
+  ].filter((route) => route !== undefined);
+}
+
+/** What the routes of tasks need. `undefined` if the ledger keeps no tasks. */
+function toTasksParts(permanent: GatewayAssembly["permanent"]): TasksParts | undefined {
+  const { tasks, results, track, logger } = permanent;
+  if (tasks === undefined) return undefined;
+  const { store } = tasks;
+  const objects = results?.objects;
+  return {
+    ...permanent,
+    store,
+    watch: createTaskWatch({ ...permanent, store }),
+    openResult: (result) => openResult(result, objects),
+    removeInput: (input) => track(removeBodies([input], { objects, logger })),
+  };
+}
+
+/** Says which paths the gateway serves. */
+function describeUnserved(
+  request: Pick<GatewayRequest, "method" | "url">,
+  { basePath, servesTasks }: { readonly basePath: string; readonly servesTasks: boolean },
+): string {
+  const path = requestPath(request);
+  const requested = `${request.method} ${path}`.slice(0, 256);
+  if (!servesTasks && TASKS_PATH.test(path)) {
+    return (
+      `${requested} is not served, because the ledger of this gateway keeps no tasks. The ledgers in memory, of ` +
+      "@calotype/sqlite and of @calotype/postgres do."
+    );
+  }
+  const below = basePath === "" ? "" : ` below ${basePath}`;
+  return (
+    `${requested} is not served. The gateway serves POST requests whose path ends in /v1/images/generations, ` +
+    "/v1/images/edits, /api/v3/images/generations or /api/v1/services/aigc/multimodal-generation/generation, and " +
+    `GET /v1/models${servesTasks ? " and /v1/images/tasks" : ""}${below}.`
+  );
 }
 
 /** How long `runTasks` waits for webhooks after the tasks. The rest is sent by later calls. */

@@ -4,8 +4,9 @@ import type { Channel } from "./channels/channel.js";
 import { type ChannelStateParts, findChannelStates } from "./channels/status.js";
 import { isGatewayError } from "./errors.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
+import type { RouteHost } from "./kernel/route-host.js";
 import type { Logger } from "./logger.js";
-import { checkMethod } from "./request/route.js";
+import { checkMethod, type GatewayRoute, toPagePattern } from "./request/route.js";
 import { renderError, toResponseHeaders } from "./responses/envelope.js";
 import { settlesWithin } from "./util/async.js";
 
@@ -156,13 +157,23 @@ export interface HealthzParts {
   readonly states: ChannelStateParts;
 }
 
+export const HEALTH_PATH = toPagePattern("healthz");
+
+/** The route of `GET {base}/healthz`. */
+export function createHealthRoute({ respond }: RouteHost<unknown>, parts: HealthzParts): GatewayRoute {
+  return {
+    pattern: HEALTH_PATH,
+    respond: (request) => respond(request, (id) => respondWithHealth(parts, { request, id })),
+  };
+}
+
 /**
  * Responds to `GET {base}/healthz`. Does not reject. It needs no key, and therefore says only whether each part works: a
  * client learns nothing about the configuration.
  *
  * @param id the request's id
  */
-export async function respondWithHealth(
+async function respondWithHealth(
   { checks, channels, states }: HealthzParts,
   { request, id }: { readonly request: GatewayRequest; readonly id: string },
 ): Promise<GatewayResponse> {

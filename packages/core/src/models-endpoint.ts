@@ -3,11 +3,12 @@ import { DEFAULT_GROUP } from "./billing/model-details.js";
 import type { PriceList } from "./billing/pricing.js";
 import { type RefusalParts, reportRefusal } from "./events.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
+import type { RouteHost } from "./kernel/route-host.js";
 import { describeModel, type ModelEntry } from "./models/describe-model.js";
 import { type ModelResolver, notFoundError, type ResolvedModel } from "./models/resolve-model.js";
 import type { SecretMask } from "./redact.js";
 import { findPreferences } from "./request/preferences.js";
-import { checkMethod } from "./request/route.js";
+import { checkMethod, type GatewayRoute } from "./request/route.js";
 import { renderError, toResponseHeaders } from "./responses/envelope.js";
 import type { Caller, Preferences } from "./types.js";
 import { isPromiseLike } from "./util/async.js";
@@ -40,13 +41,36 @@ export interface ModelsParts extends RefusalParts {
   readonly maskKeys: SecretMask;
 }
 
+/** The path of the list of models, or of one model. Its name may contain slashes. */
+export const MODELS_PATH = /^(.*?)\/v1\/models(?:\/(.+))?$/;
+
+/** The route of `GET /v1/models` and `GET /v1/models/{id}`. */
+export function createModelsRoute({ respondWithOptions }: RouteHost<ModelsParts>): GatewayRoute {
+  return {
+    pattern: MODELS_PATH,
+    respond: (request, [name]) =>
+      respondWithOptions(request, (parts, id) =>
+        respondWithModels(parts, name === undefined ? undefined : decode(name), { request, id }),
+      ),
+  };
+}
+
+/** Decodes a name in a path. A name that is not encoded correctly stays as it is, and will not be found. */
+function decode(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
 /**
  * Responds to `GET /v1/models`, and to `GET /v1/models/{id}` if there is a name. Does not reject. Such a request counts in
  * no limit, and `onRequest` and `onError` do not get it.
  *
  * @param id the request's id
  */
-export async function respondWithModels(
+async function respondWithModels(
   parts: ModelsParts,
   name: string | undefined,
   { request, id }: { readonly request: GatewayRequest; readonly id: string },

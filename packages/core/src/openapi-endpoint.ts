@@ -1,10 +1,38 @@
 import { toGatewayError } from "./events.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
+import type { RouteHost } from "./kernel/route-host.js";
 import type { Logger } from "./logger.js";
 import type { ReferencePage } from "./reference-page.js";
-import { checkMethod, requestPath } from "./request/route.js";
+import { checkMethod, type GatewayRoute, requestPath, toPagePattern } from "./request/route.js";
 import { renderError, toResponseHeaders } from "./responses/envelope.js";
 import type { JsonObject } from "./util/json.js";
+
+export const DESCRIPTION_PATH = toPagePattern("openapi\\.json");
+/** With a file below `reference/`. */
+export const REFERENCE_PATH = toPagePattern("reference(?:/([\\w-][\\w.-]*))?");
+
+/** The route of `GET {base}/openapi.json`. */
+export function createDescriptionRoute({ respond }: RouteHost<unknown>, parts: OpenApiParts): GatewayRoute {
+  return {
+    pattern: DESCRIPTION_PATH,
+    respond: (request) => respond(request, (id) => respondWithDescription(parts, { request, id })),
+  };
+}
+
+/** The route of `GET {base}/reference` and the files of this page. */
+export function createReferenceRoute(
+  { respond, notFound }: RouteHost<unknown>,
+  parts: ReferenceParts,
+): GatewayRoute {
+  return {
+    pattern: REFERENCE_PATH,
+    respond: (request, [file = ""]) =>
+      respond(
+        request,
+        async (id) => (await respondWithReference(parts, file, { request, id })) ?? notFound(request),
+      ),
+  };
+}
 
 /** What the route of the description needs. */
 export interface OpenApiParts {
@@ -22,7 +50,7 @@ const MAX_AGE = 300;
  *
  * @param id the request's id
  */
-export async function respondWithDescription(
+async function respondWithDescription(
   { document, logger }: OpenApiParts,
   { request, id }: { readonly request: GatewayRequest; readonly id: string },
 ): Promise<GatewayResponse> {
@@ -56,7 +84,7 @@ export interface ReferenceParts {
  *
  * @param id the request's id
  */
-export async function respondWithReference(
+async function respondWithReference(
   { page, logger }: ReferenceParts,
   file: string,
   { request, id }: { readonly request: GatewayRequest; readonly id: string },

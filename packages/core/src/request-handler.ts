@@ -1,36 +1,23 @@
 import type { GatewayAssembly, GatewayParts } from "./assemble.js";
-import { createCors } from "./cors.js";
+import type { Cors } from "./cors.js";
 import { GatewayError } from "./errors.js";
 import { type Arrival, createArrival, RequestReport, reportRefusal } from "./events.js";
-import { type FilesParts, respondWithFile } from "./files-endpoint.js";
-import { type HealthChecks, respondWithHealth } from "./healthz-endpoint.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
+import type { RouteHost } from "./kernel/route-host.js";
 import { closedError } from "./lifecycle.js";
-import { respondWithModels } from "./models-endpoint.js";
-import { respondWithDescription, respondWithReference } from "./openapi-endpoint.js";
-import type { GatewayOptions } from "./options/options.js";
 import { holdHost, runPipeline } from "./pipeline.js";
-import {
-  createRouteMatcher,
-  type Endpoint,
-  type FilesRoute,
-  isTasksPath,
-  type ModelsRoute,
-  type PageRoute,
-  requestPath,
-  type TasksRoute,
-} from "./request/route.js";
+import { createRouteMatcher, type Endpoint, type GatewayRoute } from "./request/route.js";
 import { renderError } from "./responses/envelope.js";
-import { removeBodies } from "./tasks/task-body.js";
-import { openResult } from "./tasks/task-result.js";
-import { createTaskWatch } from "./tasks/task-watch.js";
-import { respondWithTasks, type TasksParts } from "./tasks-endpoint.js";
 
 /** What {@link createRequestHandler} needs. */
 export interface RequestHandlerParts {
   readonly assembly: GatewayAssembly;
-  readonly options: Pick<GatewayOptions, "basePath" | "openapi" | "healthz" | "reference" | "cors">;
-  readonly checks: HealthChecks;
+  readonly basePath: string;
+  readonly cors: Cors;
+  /** Creates the routes of the features. */
+  readonly createRoutes: (host: RouteHost<GatewayParts>) => readonly GatewayRoute[];
+  /** Describes a path that is not served. */
+  readonly describeUnserved: (request: NamedRequest) => string;
   /** Whether `close` was called. Every request is refused then. */
   readonly isClosing: () => boolean;
 }
@@ -40,41 +27,25 @@ export interface RequestHandler {
   /** Returns `null` at once for a path that is not the gateway's, and has read nothing. The promise does not reject. */
   handle(request: GatewayRequest): Promise<GatewayResponse> | null;
   /** Returns the 404 for a path that no route serves. */
-  notFound(request: Pick<GatewayRequest, "method" | "url" | "headers">): GatewayResponse;
-  /** Ends the responses that wait for a task. */
-  close(): void;
+  notFound(request: NamedRequest): GatewayResponse;
 }
 
-type NamedRequest = Parameters<RequestHandler["notFound"]>[0];
+type NamedRequest = Pick<GatewayRequest, "method" | "url" | "headers">;
 
-/** Connects the paths of a gateway with what responds to them: the pipeline, and the endpoints that make no images. */
+/** Connects the paths of a gateway with what responds to them: the pipeline, and the routes of the features. */
 export function createRequestHandler({
   assembly,
-  options,
-  checks,
+  basePath,
+  cors,
+  createRoutes,
+  describeUnserved,
   isClosing,
 }: RequestHandlerParts): RequestHandler {
   const { permanent, reloadable, tracker, maintenance } = assembly;
-  const basePath = options.basePath ?? "";
-  const files = toFilesParts(permanent);
-  const tasks = toTasksParts(permanent);
-  const description = options.openapi === false ? undefined : options.openapi;
-  const matchRoute = createRouteMatcher(basePath, {
-    servesFiles: files !== undefined,
-    servesTasks: tasks !== undefined,
-    pages: [
-      ...(options.healthz === true ? (["healthz"] as const) : []),
-      ...(description === undefined ? [] : (["openapi"] as const)),
-      ...(options.reference === undefined ? [] : (["reference"] as const)),
-    ],
-  });
-  const healthz = { checks, channels: () => reloadable.current?.channels, states: permanent };
-  const cors = createCors(options.cors);
-
   const render = (error: GatewayError, id = permanent.createId()): GatewayResponse =>
     renderError(error, { id, mask: currentMask(assembly) });
   const toNotFound = (request: NamedRequest): GatewayError =>
-    notFoundError(request, { basePath, hasTasks: tasks !== undefined });
+    new GatewayError("not_found", describeUnserved(request));
   const notFound: RequestHandler["notFound"] = (request) =>
     cors.addHeaders(request, render(toNotFound(request)));
 
@@ -99,59 +70,27 @@ export function createRequestHandler({
     return response;
   };
 
-  /** Responds to a request that makes no images, with the current options. */
-  const show = async (
-    request: GatewayRequest,
-    respondWith: (parts: GatewayParts, id: string) => Promise<GatewayResponse>,
-  ): Promise<GatewayResponse> => {
-    if (isClosing()) return refuseEarly(closedError(), request);
-    const id = permanent.createId();
-    const { current } = reloadable;
-    const parts = current ?? (await loadParts(assembly, id));
-    return parts === undefined ? refuseEarly(unreadError(), request, id) : respondWith(parts, id);
-  };
-
-  const showTasks = (route: TasksRoute, request: GatewayRequest): Promise<GatewayResponse> => {
-    // The matcher finds tasks only if the ledger keeps them.
-    if (tasks === undefined) return Promise.resolve(refuseEarly(toNotFound(request), request));
-    if (!isClosing()) maintenance.start();
-    const response = show(request, ({ authenticate, maskKeys }, id) =>
-      respondWithTasks(tasks, route, { request, id, authenticate, maskKeys }),
-    );
-    tracker.track(response);
-    return response;
-  };
-
-  const showPage = async (route: PageRoute, request: GatewayRequest): Promise<GatewayResponse> => {
-    if (isClosing()) return refuseEarly(closedError(), request);
-    const id = permanent.createId();
-    const { logger } = permanent;
-    if (route.operation === "reference" && options.reference !== undefined) {
-      const parts = { page: options.reference, logger };
-      return (await respondWithReference(parts, route.file, { request, id })) ?? notFound(request);
-    }
-    if (route.operation === "healthz" || description === undefined) {
-      return respondWithHealth(healthz, { request, id });
-    }
-    return respondWithDescription({ document: description, logger }, { request, id });
-  };
-
-  const respondTo = (
-    route: Endpoint | ModelsRoute | TasksRoute,
-    request: GatewayRequest,
-  ): Promise<GatewayResponse> => {
-    if (route.operation === "tasks") return showTasks(route, request);
-    if (route.operation !== "models") return respond(route, request);
-    return show(request, (parts, id) => respondWithModels(parts, route.name, { request, id }));
-  };
-
-  const showFile = async (route: FilesRoute, request: GatewayRequest): Promise<GatewayResponse> => {
-    // The matcher finds files only if the gateway serves them.
-    if (files === undefined) return refuseEarly(toNotFound(request), request);
-    if (isClosing()) return refuseEarly(closedError(), request);
-    maintenance.start();
-    return respondWithFile(files, route, { request, id: permanent.createId() });
-  };
+  const matchRoute = createRouteMatcher(
+    basePath,
+    createRoutes({
+      async respond(request, respondTo) {
+        if (isClosing()) return refuseEarly(closedError(), request);
+        return respondTo(permanent.createId());
+      },
+      async respondWithOptions(request, respondTo) {
+        if (isClosing()) return refuseEarly(closedError(), request);
+        const id = permanent.createId();
+        const { current } = reloadable;
+        const parts = current ?? (await loadParts(assembly, id));
+        return parts === undefined ? refuseEarly(unreadError(), request, id) : respondTo(parts, id);
+      },
+      start() {
+        if (!isClosing()) maintenance.start();
+      },
+      track: (response) => tracker.track(response),
+      notFound,
+    }),
+  );
 
   const handle: RequestHandler["handle"] = (request) => {
     const { url, mountPath } = request;
@@ -162,14 +101,14 @@ export function createRequestHandler({
     if (route === "unserved") {
       return Promise.resolve(cors.addHeaders(request, refuseEarly(toNotFound(request), request)));
     }
-    if (route.operation === "files") return showFile(route, request);
-    const responds = "file" in route ? showPage(route, request) : respondTo(route, request);
+    const responds =
+      "operation" in route ? respond(route, request) : route.route.respond(request, route.groups);
     return cors.concerns(request)
       ? responds.then((responded) => cors.addHeaders(request, responded))
       : responds;
   };
 
-  return { handle, notFound, close: () => tasks?.watch.close() };
+  return { handle, notFound };
 }
 
 /** Waits for the options that take time to load, and then handles the request. */
@@ -198,27 +137,6 @@ async function loadParts(
   }
 }
 
-/** What the route of stored images needs. `undefined` if the gateway does not serve images. */
-function toFilesParts(permanent: GatewayAssembly["permanent"]): FilesParts | undefined {
-  const served = permanent.results?.served;
-  return served && { ...permanent, served };
-}
-
-/** What the routes of tasks need. `undefined` if the ledger keeps no tasks. */
-function toTasksParts(permanent: GatewayAssembly["permanent"]): TasksParts | undefined {
-  const { tasks, results, track, logger } = permanent;
-  if (tasks === undefined) return undefined;
-  const { store } = tasks;
-  const objects = results?.objects;
-  return {
-    ...permanent,
-    store,
-    watch: createTaskWatch({ ...permanent, store }),
-    openResult: (result) => openResult(result, objects),
-    removeInput: (input) => track(removeBodies([input], { objects, logger })),
-  };
-}
-
 /** Responds to a request that does not enter the pipeline. */
 function refuse(
   assembly: GatewayAssembly,
@@ -243,26 +161,4 @@ function currentMask({ reloadable }: GatewayAssembly): (text: string) => string 
 function unreadError(): GatewayError {
   const message = "This server cannot read its options at the moment: try again.";
   return new GatewayError("gateway_unavailable", message, { retryAfterSeconds: 5 });
-}
-
-function notFoundError(
-  request: Pick<GatewayRequest, "method" | "url">,
-  { basePath, hasTasks }: { readonly basePath: string; readonly hasTasks: boolean },
-): GatewayError {
-  const path = requestPath(request);
-  const requested = `${request.method} ${path}`.slice(0, 256);
-  if (!hasTasks && isTasksPath(path)) {
-    return new GatewayError(
-      "not_found",
-      `${requested} is not served, because the ledger of this gateway keeps no tasks. The ledgers in memory, of ` +
-        "@calotype/sqlite and of @calotype/postgres do.",
-    );
-  }
-  const below = basePath === "" ? "" : ` below ${basePath}`;
-  return new GatewayError(
-    "not_found",
-    `${requested} is not served. The gateway serves POST requests whose path ends in /v1/images/generations, ` +
-      "/v1/images/edits, /api/v3/images/generations or /api/v1/services/aigc/multimodal-generation/generation, and " +
-      `GET /v1/models${hasTasks ? " and /v1/images/tasks" : ""}${below}.`,
-  );
 }

@@ -3,9 +3,10 @@ import type { Task, TaskStore } from "./billing/task-store.js";
 import { GatewayError, invalidRequest } from "./errors.js";
 import { type RefusalParts, reportRefusal } from "./events.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
+import type { RouteHost } from "./kernel/route-host.js";
 import type { SecretMask } from "./redact.js";
 import { readPrefer } from "./request/prefer.js";
-import { checkMethod, readQuery, type TasksRoute } from "./request/route.js";
+import { checkMethod, type GatewayRoute, readQuery } from "./request/route.js";
 import { renderError, renderStream, toEnvelope } from "./responses/envelope.js";
 import type { ReaderLimit } from "./responses/reader-limit.js";
 import { stopReading } from "./results/stored-body.js";
@@ -27,6 +28,27 @@ export interface TasksParts extends RefusalParts {
   readonly readerLimit: ReaderLimit;
 }
 
+/** The tasks, one task, its events, or its cancellation. The id is not decoded, and may be anything but a path. */
+export const TASKS_PATH = /^(.*?)\/v1\/images\/tasks(?:\/([^/]+)(?:\/(cancel|events))?)?$/;
+
+/** The route of `GET /v1/images/tasks`, `GET …/tasks/{id}`, `GET …/{id}/events` and `POST …/{id}/cancel`. */
+export function createTasksRoute(host: RouteHost<TaskOptions>, parts: TasksParts): GatewayRoute {
+  return {
+    pattern: TASKS_PATH,
+    respond(request, [taskId, action]) {
+      host.start();
+      const response = host.respondWithOptions(request, ({ authenticate, maskKeys }, id) =>
+        respondWithTasks(parts, { request, id, authenticate, maskKeys, taskId, action }),
+      );
+      host.track(response);
+      return response;
+    },
+  };
+}
+
+/** The options that requests for tasks depend on. */
+type TaskOptions = Pick<TasksRequest, "authenticate" | "maskKeys">;
+
 /** A request for tasks, and the options with which it is handled. */
 export interface TasksRequest {
   readonly request: GatewayRequest;
@@ -34,6 +56,10 @@ export interface TasksRequest {
   readonly id: string;
   readonly authenticate: Authenticator;
   readonly maskKeys: SecretMask;
+  /** The part of the path behind `tasks`, as the client sent it. `undefined`: the request is for all tasks. */
+  readonly taskId: string | undefined;
+  /** `cancel`, `events`, or `undefined` for the task itself. */
+  readonly action: string | undefined;
 }
 
 /** The longest time that the store may take. */
@@ -43,17 +69,13 @@ const STORE_MS = 10_000;
  * Responds to requests that read and cancel tasks. Does not reject. Such a request counts in no limit on requests, and `onRequest`
  * and `onError` do not get it. A caller sees only its own tasks.
  */
-export async function respondWithTasks(
-  parts: TasksParts,
-  route: TasksRoute,
-  received: TasksRequest,
-): Promise<GatewayResponse> {
+async function respondWithTasks(parts: TasksParts, received: TasksRequest): Promise<GatewayResponse> {
   const { request, id, authenticate, maskKeys: mask } = received;
   try {
-    if (route.action === "cancel") checkMethod(request, "POST");
+    if (received.action === "cancel") checkMethod(request, "POST");
     else checkMethod(request, "GET", "GET, HEAD");
     const caller = await authenticate(request);
-    return parts.readerLimit.watch(await respond(parts, route, { ...received, caller }));
+    return parts.readerLimit.watch(await respond(parts, { ...received, caller }));
   } catch (cause) {
     return renderError(toReportedError(parts, cause, received), { id, mask });
   }
@@ -72,13 +94,13 @@ interface KnownRequest extends TasksRequest {
   readonly caller: Caller;
 }
 
-function respond(parts: TasksParts, route: TasksRoute, known: KnownRequest): Promise<GatewayResponse> {
-  const { id: taskId } = route;
+function respond(parts: TasksParts, known: KnownRequest): Promise<GatewayResponse> {
+  const { taskId, action } = known;
   if (taskId === undefined) return listTasks(parts, known);
   // The store is not asked for what cannot be an id.
   if (!isTaskId(taskId)) throw taskNotFound();
-  if (route.action === "cancel") return cancelTask(parts, taskId, known);
-  return route.action === "events" ? sendEvents(parts, taskId, known) : showTask(parts, taskId, known);
+  if (action === "cancel") return cancelTask(parts, taskId, known);
+  return action === "events" ? sendEvents(parts, taskId, known) : showTask(parts, taskId, known);
 }
 
 const DEFAULT_PAGE = 20;

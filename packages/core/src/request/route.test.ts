@@ -1,14 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { createRouteMatcher, type PageRoute } from "./route.js";
+import { HEALTH_PATH } from "../healthz-endpoint.js";
+import { MODELS_PATH } from "../models-endpoint.js";
+import { DESCRIPTION_PATH, REFERENCE_PATH } from "../openapi-endpoint.js";
+import { TASKS_PATH } from "../tasks-endpoint.js";
+import { createRouteMatcher, type GatewayRoute } from "./route.js";
 
 const GENERATIONS = "/v1/images/generations";
+const PAGES = { healthz: HEALTH_PATH, openapi: DESCRIPTION_PATH, reference: REFERENCE_PATH };
 
 interface Host {
   basePath?: string;
   mountPath?: string;
   method?: string;
   servesTasks?: boolean;
-  pages?: PageRoute["operation"][];
+  pages?: (keyof typeof PAGES)[];
 }
 
 /** The operation that a gateway with this base path finds in a host that mounted it here, or "nothing". */
@@ -22,11 +27,16 @@ function match(
     pages = ["healthz", "openapi", "reference"],
   }: Host = {},
 ): unknown {
-  const route = createRouteMatcher(basePath, { servesTasks, pages })({ method, url, mountPath });
-  if (typeof route !== "object") return route ?? "nothing";
-  if (route.operation === "tasks") return ["tasks", route.id, route.action].filter(Boolean).join(" ");
-  if ("file" in route) return `${route.operation} ${route.file}`.trim();
-  return route.operation === "models" && route.name !== undefined ? `model ${route.name}` : route.operation;
+  const names = new Map<GatewayRoute, string>();
+  const add = (name: string, pattern: RegExp): void =>
+    void names.set({ pattern, respond: () => Promise.reject(new Error("It is not called.")) }, name);
+  add("models", MODELS_PATH);
+  if (servesTasks) add("tasks", TASKS_PATH);
+  for (const page of pages) add(page, PAGES[page]);
+  const found = createRouteMatcher(basePath, [...names.keys()])({ method, url, mountPath });
+  if (typeof found !== "object") return found ?? "nothing";
+  if ("operation" in found) return found.operation;
+  return [names.get(found.route), ...found.groups].filter(Boolean).join(" ");
 }
 
 interface Row extends Host {
@@ -115,10 +125,10 @@ describe("createRouteMatcher", () => {
     { mountPath: "/ai", url: "/ai/v1/images/variations", found: "unserved" },
     { mountPath: "/ai", url: "/ai/v1/images", found: "unserved" },
     { mountPath: "/ai", url: "/ai/v1/models", found: "models" },
-    { mountPath: "/ai", url: "/ai/deeper/v1/models/x", found: "model x" },
-    { mountPath: "/x/v1", url: "/x/v1/models/a/b", found: "model a/b" },
-    { mountPath: "/v1/models", url: "/v1/models/x", found: "model x" },
-    { mountPath: "/", url: "/x/v1/models/x", found: "model x" },
+    { mountPath: "/ai", url: "/ai/deeper/v1/models/x", found: "models x" },
+    { mountPath: "/x/v1", url: "/x/v1/models/a/b", found: "models a/b" },
+    { mountPath: "/v1/models", url: "/v1/models/x", found: "models x" },
+    { mountPath: "/", url: "/x/v1/models/x", found: "models x" },
     { mountPath: "/", url: "/v1/images/variations", found: "unserved" },
     { mountPath: "/", url: "/v1/chat/completions", found: "nothing" },
     { mountPath: "/ai", url: "/ai/health", found: "nothing" },
@@ -134,12 +144,12 @@ describe("createRouteMatcher", () => {
     ["/v1/models/", "models"],
     ["//v1//models//", "models"],
     ["http://localhost/v1/models?limit=1", "models"],
-    ["/v1/models/image-max", "model image-max"],
-    ["/v1/models/image-max/", "model image-max"],
-    ["/v1/models/a/b", "model a/b"],
-    ["/v1/models/a%2Fb%20%E5%9B%BE", "model a/b 图"],
-    ["/v1/models/%E5%9B%zz", "model %E5%9B%zz"],
-    ["/v1/models/v1/models", "model v1/models"],
+    ["/v1/models/image-max", "models image-max"],
+    ["/v1/models/image-max/", "models image-max"],
+    ["/v1/models/a/b", "models a/b"],
+    ["/v1/models/a%2Fb%20%E5%9B%BE", "models a%2Fb%20%E5%9B%BE"],
+    ["/v1/models/%E5%9B%zz", "models %E5%9B%zz"],
+    ["/v1/models/v1/models", "models v1/models"],
     ["/v1/modelss", "nothing"],
     ["/shop/v1/models", "nothing"],
     ["/shop/v1/models/x", "nothing"],
@@ -208,8 +218,8 @@ describe("createRouteMatcher", () => {
       { url: "/xhealthz", found: "nothing" },
       { url: "/openapi", found: "nothing" },
       { url: "/healthz/x", found: "nothing" },
-      { url: "/v1/models/healthz", found: "model healthz" },
-      { url: "/v1/models/openapi.json", found: "model openapi.json" },
+      { url: "/v1/models/healthz", found: "models healthz" },
+      { url: "/v1/models/openapi.json", found: "models openapi.json" },
       { url: "/v1/images/healthz", mountPath: "/", found: "unserved" },
       { url: "/shop/healthz", mountPath: "/", found: "healthz" },
       { url: "/ai/healthz", mountPath: "/ai", found: "healthz" },
@@ -239,7 +249,7 @@ describe("createRouteMatcher", () => {
       { basePath: "/ai", url: `/ai${GENERATIONS}`, found: "generate" },
       { basePath: "/ai", url: "/ai/v1/images/variations", found: "unserved" },
       { basePath: "/ai", url: GENERATIONS, found: "nothing" },
-      { basePath: "/ai", url: "/ai/v1/models/a/b", found: "model a/b" },
+      { basePath: "/ai", url: "/ai/v1/models/a/b", found: "models a/b" },
       { basePath: "/ai", url: "/v1/models", found: "nothing" },
       { basePath: "/ai", url: `/aix${GENERATIONS}`, found: "nothing" },
       { basePath: "/ai", url: `/x/ai${GENERATIONS}`, found: "nothing" },

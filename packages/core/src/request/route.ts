@@ -1,6 +1,6 @@
 import { GatewayError, invalidRequest } from "../errors.js";
 import type { NativePath } from "../families/family.js";
-import type { GatewayRequest, HeaderReader } from "../http.js";
+import type { GatewayRequest, GatewayResponse, HeaderReader } from "../http.js";
 import type { Operation } from "../types.js";
 
 /** A path at which images are made. */
@@ -22,50 +22,31 @@ const ENDPOINTS: readonly Endpoint[] = [
 /** Paths of OpenAI's interface that belong to the gateway. Those that it does not serve get a 404. */
 const RESERVED = /\/v1\/images(?:\/|$)/;
 
-/** The path of the list of models, or of one model. Its name may contain slashes. */
-const MODELS = /^(.*?)\/v1\/models(?:\/(.+))?$/;
-
-/** `GET /v1/models`, or `GET /v1/models/{name}`. */
-export interface ModelsRoute {
-  readonly operation: "models";
-  /** The name of the model, decoded. */
-  readonly name?: string | undefined;
+/** A path of the gateway at which no images are made. */
+export interface GatewayRoute {
+  /** Matches the whole path. Its first group is the part before the gateway's own; `respond` gets the others. */
+  readonly pattern: RegExp;
+  /**
+   * Responds to a request for the path. Does not reject.
+   *
+   * @param groups parts of the path as the client sent them: not decoded, and of any length
+   */
+  respond(request: GatewayRequest, groups: readonly (string | undefined)[]): Promise<GatewayResponse>;
 }
 
-/** A stored image. Its id is not decoded, and may be anything. */
-const FILES = /^(.*?)\/v1\/images\/files\/(.+)$/;
-
-/** `GET /v1/images/files/{id}`. */
-export interface FilesRoute {
-  readonly operation: "files";
-  /** The last part of the path, as the client sent it. */
-  readonly id: string;
+/** A route, and the groups that its pattern found. */
+export interface FoundRoute {
+  readonly route: GatewayRoute;
+  readonly groups: readonly (string | undefined)[];
 }
 
-/** The tasks, one task, its events, or its cancellation. The id is not decoded, and may be anything but a path. */
-const TASKS = /^(.*?)\/v1\/images\/tasks(?:\/([^/]+)(?:\/(cancel|events))?)?$/;
-
-/** `GET /v1/images/tasks`, `GET /v1/images/tasks/{id}`, `GET …/{id}/events`, or `POST …/{id}/cancel`. */
-export interface TasksRoute {
-  readonly operation: "tasks";
-  /** The part of the path behind `tasks`, as the client sent it. */
-  readonly id?: string | undefined;
-  readonly action?: "cancel" | "events" | undefined;
-}
-
-/** What the gateway says about itself, at the end of a path. */
-const PAGE = /^(.*)\/(?:(healthz)|(openapi)\.json|reference(?:\/([\w-][\w.-]*))?)$/;
-
-/** `GET {base}/healthz`, `GET {base}/openapi.json`, or `GET {base}/reference` and the files of this page. */
-export interface PageRoute {
-  readonly operation: "healthz" | "openapi" | "reference";
-  /** The file of the reference, the path below `reference/`. `""` for the page itself. */
-  readonly file: string;
-}
-
-/** Whether a path would be that of tasks, if the gateway had any. */
-export function isTasksPath(path: string): boolean {
-  return TASKS.test(path);
+/**
+ * The pattern of what the gateway says about itself, at the end of a path. The paths of OpenAI's interface have no such pages.
+ *
+ * @param name a regular expression
+ */
+export function toPagePattern(name: string): RegExp {
+  return new RegExp(`^(?!.*/v1/images/)(.*)/${name}$`);
 }
 
 /** What a model serves: its operations, and the path of its provider's own structure. */
@@ -146,7 +127,7 @@ export function idempotencyScopeOf(endpoint: Endpoint): string {
  */
 export type RouteMatcher = (
   request: Pick<GatewayRequest, "method" | "url" | "mountPath">,
-) => Endpoint | ModelsRoute | FilesRoute | TasksRoute | PageRoute | "unserved" | undefined;
+) => Endpoint | FoundRoute | "unserved" | undefined;
 
 /**
  * Creates a matcher for a gateway with this base path (`""` or `/ai`).
@@ -156,22 +137,9 @@ export type RouteMatcher = (
  * depth. Other requests match only at exactly `/v1/…`, `/api/…`, `/healthz`, `/openapi.json` and `/reference`, because `GET
  * /shop/v1/images/edits` may be a route of the host.
  *
- * @param options.servesFiles whether the gateway serves stored images. Default `false`.
- * @param options.servesTasks whether the gateway keeps tasks. Default `false`.
- * @param options.pages which of its own pages the gateway serves. Default: none.
+ * @param routes the other routes, in the order in which they are tried
  */
-export function createRouteMatcher(
-  basePath: string,
-  {
-    servesFiles = false,
-    servesTasks = false,
-    pages = [],
-  }: {
-    readonly servesFiles?: boolean;
-    readonly servesTasks?: boolean;
-    readonly pages?: readonly PageRoute["operation"][];
-  } = {},
-): RouteMatcher {
+export function createRouteMatcher(basePath: string, routes: readonly GatewayRoute[]): RouteMatcher {
   return ({ method, url, mountPath }) => {
     const path = normalizePath(pathOf(url));
     const mount = findMount(path, mountPath);
@@ -179,25 +147,11 @@ export function createRouteMatcher(
     const isGiven = basePath !== "" || mount !== undefined;
     const endpoint = ENDPOINTS.find((served) => path.endsWith(served.path));
     if (endpoint !== undefined && (isGiven || method === "POST" || path === endpoint.path)) return endpoint;
-    const [isModels, before, name] = MODELS.exec(path) ?? [];
-    if (isModels !== undefined && (isGiven || before === "")) {
-      return { operation: "models", name: name === undefined ? undefined : decode(name) };
+    for (const route of routes) {
+      const [found, before, ...groups] = route.pattern.exec(path) ?? [];
+      if (found !== undefined && (isGiven || before === "")) return { route, groups };
     }
-    const [isFile, beforeFile, id = ""] = servesFiles ? (FILES.exec(path) ?? []) : [];
-    if (isFile !== undefined && (isGiven || beforeFile === "")) return { operation: "files", id };
-    const [isTask, beforeTask, taskId, action] = servesTasks ? (TASKS.exec(path) ?? []) : [];
-    if (isTask !== undefined && (isGiven || beforeTask === "")) {
-      return {
-        operation: "tasks",
-        id: taskId,
-        ...((action === "cancel" || action === "events") && { action }),
-      };
-    }
-    if (isGiven && RESERVED.test(path)) return "unserved";
-    const [isPage, beforePage, healthz, openapi, file = ""] = pages.length > 0 ? (PAGE.exec(path) ?? []) : [];
-    if (isPage === undefined || !(isGiven || beforePage === "")) return undefined;
-    const operation = healthz ? "healthz" : openapi ? "openapi" : "reference";
-    return pages.includes(operation) ? { operation, file } : undefined;
+    return isGiven && RESERVED.test(path) ? "unserved" : undefined;
   };
 }
 
@@ -240,15 +194,6 @@ function findOrigin({ url, headers, isEncrypted = false }: GatewayRequest): stri
   const host = headers.get("host") ?? "";
   const scheme = absolute?.protocol ?? (isEncrypted ? "https:" : "http:");
   return `${scheme}//${HOST.test(host) ? host : (absolute?.host ?? "")}`;
-}
-
-/** Decodes a name in a path. A name that is not encoded correctly stays as it is, and will not be found. */
-function decode(name: string): string {
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
 }
 
 /** The normalized path of a request, without query and fragment. */
