@@ -32,7 +32,10 @@ export interface TasksParts extends RefusalParts {
 export const TASKS_PATH = /^(.*?)\/v1\/images\/tasks(?:\/([^/]+)(?:\/(cancel|events))?)?$/;
 
 /** The route of `GET /v1/images/tasks`, `GET …/tasks/{id}`, `GET …/{id}/events` and `POST …/{id}/cancel`. */
-export function createTasksRoute(host: RouteHost<TaskOptions>, parts: TasksParts): GatewayRoute {
+export function createTasksRoute(
+  host: RouteHost<Pick<TasksRequest, "authenticate" | "maskKeys">>,
+  parts: TasksParts,
+): GatewayRoute {
   return {
     pattern: TASKS_PATH,
     respond(request, [taskId, action]) {
@@ -45,9 +48,6 @@ export function createTasksRoute(host: RouteHost<TaskOptions>, parts: TasksParts
     },
   };
 }
-
-/** The options that requests for tasks depend on. */
-type TaskOptions = Pick<TasksRequest, "authenticate" | "maskKeys">;
 
 /** A request for tasks, and the options with which it is handled. */
 export interface TasksRequest {

@@ -13,26 +13,20 @@ interface Host {
   mountPath?: string;
   method?: string;
   servesTasks?: boolean;
-  pages?: (keyof typeof PAGES)[];
+  pages?: string[];
 }
 
 /** The operation that a gateway with this base path finds in a host that mounted it here, or "nothing". */
 function match(
   url: string,
-  {
-    basePath = "",
-    mountPath,
-    method = "POST",
-    servesTasks = true,
-    pages = ["healthz", "openapi", "reference"],
-  }: Host = {},
+  { basePath = "", mountPath, method = "POST", servesTasks = true, pages }: Host = {},
 ): unknown {
   const names = new Map<GatewayRoute, string>();
   const add = (name: string, pattern: RegExp): void =>
     void names.set({ pattern, respond: () => Promise.reject(new Error("It is not called.")) }, name);
   add("models", MODELS_PATH);
   if (servesTasks) add("tasks", TASKS_PATH);
-  for (const page of pages) add(page, PAGES[page]);
+  for (const [name, pattern] of Object.entries(PAGES)) if (pages?.includes(name) ?? true) add(name, pattern);
   const found = createRouteMatcher(basePath, [...names.keys()])({ method, url, mountPath });
   if (typeof found !== "object") return found ?? "nothing";
   if ("operation" in found) return found.operation;

@@ -21,9 +21,10 @@ import {
   type ParsedResponse,
   type PrepareContext,
   type PreparedAttempt,
+  sendAttempt,
 } from "./attempt.js";
 import { hideContent, maskFailure, mayHaveMadeImage, maySendAgain, toUpstreamError } from "./failure.js";
-import type { AttemptContext, KeptTask, TaskKeeper } from "./kept-task.js";
+import type { KeptTask, TaskKeeper } from "./kept-task.js";
 import type { TaskParts } from "./provider-task.js";
 import {
   type AttemptResult,
@@ -36,7 +37,6 @@ import {
   toAttemptRecord,
   toStartedAttempt,
 } from "./report-attempt.js";
-import { sendPrepared } from "./send-prepared.js";
 import { findSkipped } from "./skipped.js";
 import type { Transport, TransportResponse } from "./transport.js";
 
@@ -293,10 +293,22 @@ class Attempt implements AttemptResult {
   send(commit: Commit): Promise<AttemptOutcome> {
     const { observed } = this;
     const prepared = this.#prepared;
+    if (observed === undefined) return this.#send(prepared, commit);
+    return observed.run(() => this.#send(addHeaders(prepared, observed), commit));
+  }
+
+  #send(attempt: PreparedAttempt, commit: Commit): Promise<AttemptOutcome> {
+    const { logger, taskKeeper, callIndex = 0 } = this.#sent;
     const parts = this.#parts;
-    const context = toContext(prepared.route, this.#sent, { commit, observer: observed });
-    if (observed === undefined) return sendPrepared(prepared, parts, context);
-    return observed.run(() => sendPrepared(addHeaders(prepared, observed), parts, context));
+    const observer = this.observed;
+    const { tasks } = attempt.route.channel.dialect;
+    if (tasks === undefined) return sendAttempt(attempt, parts, { logger, observer });
+    const keep = taskKeeper && ((task: KeptTask) => taskKeeper.keep(callIndex, task));
+    const context = { logger, observer, keep, abandoned: commit.ended };
+    // Most gateways have no such provider.
+    return import("./provider-task.js").then(({ runProviderTask }) =>
+      runProviderTask({ attempt, protocol: tasks, parts, context }),
+    );
   }
 
   succeed(response: TransportResponse, parsed: ParsedResponse | undefined): void {
@@ -346,16 +358,6 @@ class Attempt implements AttemptResult {
     if (this.failure !== undefined) observed?.ended();
     return record;
   }
-}
-
-function toContext(
-  { channel }: Route,
-  { logger, taskKeeper, callIndex = 0 }: DispatchRequest,
-  { commit, observer }: { readonly commit: Commit; readonly observer: SafeAttemptObserver | undefined },
-): AttemptContext {
-  if (channel.dialect.tasks === undefined) return { logger, observer };
-  const keep = taskKeeper && ((task: KeptTask) => taskKeeper.keep(callIndex, task));
-  return { logger, observer, keep, abandoned: commit.ended };
 }
 
 /** Removes what the provider's message quotes of the request. */
