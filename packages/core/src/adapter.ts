@@ -1,12 +1,4 @@
 export type { HoldEndReport } from "./billing/records.js";
-export type { Gateway } from "./gateway.js";
-export type {
-  ClientSignal,
-  GatewayRequest,
-  GatewayResponse,
-  GatewayResponseBody,
-  HeaderReader,
-} from "./http.js";
 export type {
   AttemptDetail,
   AttemptObserver,
@@ -17,7 +9,15 @@ export type {
   StartedAttempt,
   StartedCall,
   Telemetry,
-} from "./telemetry.js";
+} from "./features/telemetry/telemetry.js";
+export type { Gateway } from "./gateway.js";
+export type {
+  ClientSignal,
+  GatewayRequest,
+  GatewayResponse,
+  GatewayResponseBody,
+  HeaderReader,
+} from "./http.js";
 export { allowFreeing, freeChunk, isFreeable } from "./util/free-chunk.js";
 export { checkOptionNames } from "./util/option-names.js";
 export { type ReadableLike, toChunks } from "./util/readable-chunks.js";

@@ -12,8 +12,6 @@ import { createHolds } from "./billing/hold.js";
 import type { BudgetStore, Ledger } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
 import type { LostPolicy } from "./billing/records.js";
-import { createCallLog } from "./call-log.js";
-import { createStoredCallers, type StoredCallers } from "./callers/stored-callers.js";
 import { createAttemptHistory } from "./channels/attempt-history.js";
 import { healthIdsOf } from "./channels/channel.js";
 import { createChannelHealth } from "./channels/health.js";
@@ -22,12 +20,21 @@ import { createRetryBudgets, DEFAULT_RETRY_BUDGET, type RetryBudgetPolicy } from
 import { type Configuration, type ConfigurationContext, configure, configureFirst } from "./configuration.js";
 import { type CallContinuer, createCallContinuer } from "./continue-calls.js";
 import { createEvents, createRequestId } from "./events.js";
+import { createStoredCallers, type StoredCallers } from "./features/callers/stored-callers.js";
+import type { ModelsParts } from "./features/models-list/models-endpoint.js";
 import type { RefusalRecorder } from "./features/refusals/refusals.js";
+import { findTaskStore } from "./features/tasks/find-task-store.js";
+import type { Tasks } from "./features/tasks/submit.js";
+import { createTaskSweep, type SweepTasks } from "./features/tasks/sweep.js";
+import { writeTaskSummary } from "./features/tasks/task-object.js";
+import { createTaskWorker, type TaskWorker } from "./features/tasks/worker.js";
+import { createCallLog } from "./features/telemetry/call-log.js";
+import { type CallObservation, createObservation } from "./features/telemetry/observation.js";
+import { type AlertWebhooksParts, createAlertWebhooks } from "./features/webhooks/budget-alerts.js";
+import { createWebhooks, type WebhookDelivery } from "./features/webhooks/webhooks.js";
 import { createSpool, toSpoolBytes } from "./images/spool.js";
 import { createMaintenance, createTracker, type Maintenance, type Tracker } from "./lifecycle.js";
 import { consoleLogger, createSafeLogger, type Logger } from "./logger.js";
-import type { ModelsParts } from "./models-endpoint.js";
-import { type CallObservation, createObservation } from "./observation.js";
 import { loadOptions } from "./options/load.js";
 import {
   DEFAULT_BODY_LIMITS,
@@ -47,17 +54,10 @@ import { createReaderLimit } from "./responses/reader-limit.js";
 import { createBackgroundReads } from "./responses/relay.js";
 import { createResults } from "./results/results.js";
 import { createSweeper, type Sweeper } from "./results/sweeper.js";
-import { findTaskStore } from "./tasks/find-task-store.js";
-import type { Tasks } from "./tasks/submit.js";
-import { createTaskSweep, type SweepTasks } from "./tasks/sweep.js";
-import { writeTaskSummary } from "./tasks/task-object.js";
-import { createTaskWorker, type TaskWorker } from "./tasks/worker.js";
 import type { Cooldown } from "./types.js";
 import type { Transport } from "./upstream/transport.js";
 import { createFetchTransport } from "./upstream/transport-fetch.js";
 import { createEverySecond, type Repeat, repeatByTimer, sleepByTimer } from "./util/async.js";
-import { type AlertWebhooksParts, createAlertWebhooks } from "./webhooks/budget-alerts.js";
-import { createWebhooks, type WebhookDelivery } from "./webhooks/webhooks.js";
 
 /** The parts of a gateway. */
 export interface GatewayAssembly {

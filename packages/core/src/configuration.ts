@@ -10,9 +10,11 @@ import { PERIOD_NEEDS_STORE } from "./auth/check-caller.js";
 import { findBudgetStore, hasPeriod } from "./billing/budget.js";
 import { DEFAULT_GROUP } from "./billing/model-details.js";
 import { createPriceList } from "./billing/pricing.js";
-import type { StoredCallerRules } from "./callers/callers.js";
-import type { StoredCallers } from "./callers/stored-callers.js";
 import { type Channel, createChannel, secretsOf } from "./channels/channel.js";
+import type { StoredCallerRules } from "./features/callers/callers.js";
+import type { StoredCallers } from "./features/callers/stored-callers.js";
+import { describeModels, type ModelsParts } from "./features/models-list/models-endpoint.js";
+import { createWebhookEndpoints } from "./features/webhooks/endpoints.js";
 import type { Logger } from "./logger.js";
 import { listModels, type ModelNameSources } from "./models/list-models.js";
 import {
@@ -22,7 +24,6 @@ import {
   type ModelTables,
   mayUseModel,
 } from "./models/resolve-model.js";
-import { describeModels, type ModelsParts } from "./models-endpoint.js";
 import { type LoadedOptions, loadOptions } from "./options/load.js";
 import type { GatewayOptions } from "./options/options.js";
 import { checkFixedOptions, checkOptions } from "./options/validate.js";
@@ -33,7 +34,6 @@ import { createByteMask } from "./upstream/mask-bytes.js";
 import { maskTransport } from "./upstream/mask-transport.js";
 import type { Transport } from "./upstream/transport.js";
 import { isPromiseLike } from "./util/async.js";
-import { createWebhookEndpoints } from "./webhooks/endpoints.js";
 
 /**
  * As {@link configure}, for the options of the start. If some of them take time to load, the others are checked at once.

@@ -1,8 +1,8 @@
 import { GatewayError, isGatewayError, shownCodeOf } from "./errors.js";
+import type { CallObservation, SafeCallObserver } from "./features/telemetry/observation.js";
+import type { StartedCall } from "./features/telemetry/telemetry.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import type { Logger } from "./logger.js";
-import type { CallObservation, SafeCallObserver } from "./observation.js";
-import type { StartedCall } from "./telemetry.js";
 import type { AttemptRecord, Caller, ImageRequest, Operation } from "./types.js";
 import type { Writable } from "./util/writable.js";
 

@@ -4,31 +4,35 @@ import { createGatewayUsage } from "./billing/gateway-usage.js";
 import type { PriceTables } from "./billing/model-details.js";
 import { type BudgetReports, createBudgetReports } from "./billing/read-budgets.js";
 import type { GatewayUsage } from "./billing/usage-history.js";
-import { type Callers, createCallers } from "./callers/callers.js";
-import { type ChannelControl, createChannelControl } from "./channel-control.js";
 import { findChannelStates } from "./channels/status.js";
-import { createCors } from "./cors.js";
-import { type EstimateQuery, estimateRequest, type RequestEstimate } from "./estimate.js";
+import { type Callers, createCallers } from "./features/callers/callers.js";
+import { type ChannelControl, createChannelControl } from "./features/channel-control/channel-control.js";
+import { createCors } from "./features/cors/cors.js";
+import { type EstimateQuery, estimateRequest, type RequestEstimate } from "./features/estimate/estimate.js";
+import { createFilesRoute } from "./features/files/files-endpoint.js";
+import {
+  createHealthChecks,
+  createHealthRoute,
+  type HealthChecks,
+} from "./features/health/healthz-endpoint.js";
+import { createModelsRoute } from "./features/models-list/models-endpoint.js";
+import { createDescriptionRoute, createReferenceRoute } from "./features/openapi/openapi-endpoint.js";
 import type { Refusals } from "./features/refusals/refusals.js";
+import { removeBodies } from "./features/tasks/task-body.js";
+import { openResult } from "./features/tasks/task-result.js";
+import { createTaskWatch } from "./features/tasks/task-watch.js";
+import { createTasksRoute, TASKS_PATH, type TasksParts } from "./features/tasks/tasks-endpoint.js";
 import { watchOptions } from "./features/watch-options/watch-options.js";
-import { createFilesRoute } from "./files-endpoint.js";
-import { createHealthChecks, createHealthRoute, type HealthChecks } from "./healthz-endpoint.js";
+import type { Webhooks } from "./features/webhooks/webhooks.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import type { RouteHost } from "./kernel/route-host.js";
 import { closedError, shutDown } from "./lifecycle.js";
-import { createModelsRoute } from "./models-endpoint.js";
-import { createDescriptionRoute, createReferenceRoute } from "./openapi-endpoint.js";
 import type { GatewayOptions, OptionsProblem } from "./options/options.js";
 import { findPriceProblems } from "./options/validate.js";
 import { type GatewayRoute, requestPath } from "./request/route.js";
 import { createRequestHandler } from "./request-handler.js";
-import { removeBodies } from "./tasks/task-body.js";
-import { openResult } from "./tasks/task-result.js";
-import { createTaskWatch } from "./tasks/task-watch.js";
-import { createTasksRoute, TASKS_PATH, type TasksParts } from "./tasks-endpoint.js";
 import { settlesWithin } from "./util/async.js";
 import { createFetch, type WebHost } from "./web-host.js";
-import type { Webhooks } from "./webhooks/webhooks.js";
 
 /** An image-generation gateway. */
 export interface Gateway extends ChannelControl {

@@ -13,6 +13,13 @@ export {
 } from "./errors.js";
 export type { BeforeSend, FailureEvent, RequestEvent } from "./events.js";
 export type { Capabilities } from "./families/capabilities.js";
+export type { Telemetry } from "./features/telemetry/telemetry.js";
+export type {
+  CallerEndpoints,
+  FindEndpoints,
+  WebhookEndpoint,
+  WebhooksOptions,
+} from "./features/webhooks/webhook-options.js";
 export { type CloseOptions, createGateway, type Gateway } from "./gateway.js";
 export { consoleLogger, type Logger } from "./logger.js";
 export type { CapabilityRows, ModelOptions } from "./models/resolve-model.js";
@@ -29,7 +36,6 @@ export { GatewayOptionsError } from "./options/validate.js";
 export type { BodyLimits } from "./request/read-request.js";
 export type { AfterImage, AfterImageCall, FinishedImage } from "./results/after-image.js";
 export type { ResultsOptions } from "./results/results.js";
-export type { Telemetry } from "./telemetry.js";
 export type {
   Caller,
   CallerLimits,
@@ -44,9 +50,3 @@ export type {
   Usage,
 } from "./types.js";
 export type { Fetch } from "./upstream/transport-fetch.js";
-export type {
-  CallerEndpoints,
-  FindEndpoints,
-  WebhookEndpoint,
-  WebhooksOptions,
-} from "./webhooks/webhook-options.js";

@@ -4,13 +4,13 @@ import type { EntryFailure, Ledger } from "./billing/ledger.js";
 import type { LostPolicy } from "./billing/records.js";
 import type { CallContinuer } from "./continue-calls.js";
 import { GatewayError } from "./errors.js";
+import type { SweepTasks } from "./features/tasks/sweep.js";
+import type { TaskWorker } from "./features/tasks/worker.js";
+import type { WebhookDelivery } from "./features/webhooks/webhooks.js";
 import type { Logger } from "./logger.js";
 import type { Sweeper } from "./results/sweeper.js";
-import type { SweepTasks } from "./tasks/sweep.js";
-import type { TaskWorker } from "./tasks/worker.js";
 import type { Transport } from "./upstream/transport.js";
 import { MAX_TIMER_MS, type Repeat, repeatByTimer, settlesWithin } from "./util/async.js";
-import type { WebhookDelivery } from "./webhooks/webhooks.js";
 
 /** Knows whether work is in progress, so that a gateway can wait for it before it closes. */
 export interface Tracker {

@@ -1,1 +1,1 @@
-export { openApiDocument } from "./openapi/document.js";
+export { openApiDocument } from "./features/openapi/document.js";

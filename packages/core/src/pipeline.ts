@@ -11,6 +11,8 @@ import type { PriceList } from "./billing/pricing.js";
 import type { BilledRequest } from "./billing/records.js";
 import { createCallKeeper } from "./continue-calls.js";
 import { type Arrival, type BeforeSend, createArrival, type ReportParts, RequestReport } from "./events.js";
+import { isAccepted, submitTask, submittedAsTask, type Tasks, wantsTask } from "./features/tasks/submit.js";
+import type { WebhookEndpoints } from "./features/webhooks/endpoints.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import { withDataUrlStrings } from "./images/data-url.js";
 import { type NormalizeParts, normalizeFields } from "./kernel/normalize-fields.js";
@@ -27,12 +29,10 @@ import { beginEarly } from "./responses/early-stream.js";
 import { renderError, renderStream } from "./responses/envelope.js";
 import type { ReaderLimit } from "./responses/reader-limit.js";
 import { StreamClient } from "./responses/stream-client.js";
-import { isAccepted, submitTask, submittedAsTask, type Tasks, wantsTask } from "./tasks/submit.js";
 import type { Caller, CallerLimits } from "./types.js";
 import { createReferenceLoader } from "./upstream/references.js";
 import { type EverySecond, isPromiseLike, settlesWithin } from "./util/async.js";
 import type { JsonObject } from "./util/json.js";
-import type { WebhookEndpoints } from "./webhooks/endpoints.js";
 
 /** What the pipeline needs of the gateway, with one set of options. */
 export interface PipelineParts extends RunParts, NormalizeParts, ReportParts {

@@ -1,1 +1,5 @@
-export { createReference, type ReferenceOptions, type ReferencePage } from "./reference-page.js";
+export {
+  createReference,
+  type ReferenceOptions,
+  type ReferencePage,
+} from "./features/reference-page/reference-page.js";

@@ -1,7 +1,7 @@
 import type { GatewayAssembly, GatewayParts } from "./assemble.js";
-import type { Cors } from "./cors.js";
 import { GatewayError } from "./errors.js";
 import { type Arrival, createArrival, RequestReport, reportRefusal } from "./events.js";
+import type { Cors } from "./features/cors/cors.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import type { RouteHost } from "./kernel/route-host.js";
 import { closedError } from "./lifecycle.js";

@@ -13,7 +13,7 @@ const { version }: { readonly version: string } = JSON.parse(readText("packages/
 update("CHANGELOG.md", (changelog) => addHeading(changelog, version, new Date()));
 update("packages/site/versions.json", (list) => addVersion(list, version));
 // The document has the version, and this test writes it.
-runTool("vitest", "run", "packages/core/src/openapi", "--update");
+runTool("vitest", "run", "packages/core/src/features/openapi", "--update");
 // The action of the workflow stops at a package without a changelog. Git ignores these copies.
 for (const folder of PUBLISHED_FOLDERS) copyDocs(folder);
 

@@ -1,10 +1,10 @@
 import type { Slot } from "../admission/slot.js";
 import type { BilledRequest } from "../billing/records.js";
 import type { RequestReport } from "../events.js";
+import type { SafeCallObserver } from "../features/telemetry/observation.js";
 import type { GatewayRequest } from "../http.js";
 import type { Logger } from "../logger.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
-import type { SafeCallObserver } from "../observation.js";
 import type { Call, CallReport } from "../responses/call.js";
 import type { Caller, CallerLimits, ImageRequest, ResultImage } from "../types.js";
 import type { Probe } from "../upstream/dispatch.js";

@@ -1,6 +1,6 @@
 import type { CallerOptions } from "../auth/authenticate.js";
+import { checkEndpoints, type WebhooksOptions } from "../features/webhooks/webhook-options.js";
 import { formatPath } from "../util/parse-fields.js";
-import { checkEndpoints, type WebhooksOptions } from "../webhooks/webhook-options.js";
 import type { OptionsProblem } from "./options.js";
 
 /**

@@ -6,17 +6,17 @@ import type { LostPolicy, UsageRecord } from "../billing/records.js";
 import type { ChannelOptions } from "../channels/channel.js";
 import type { BeforeSend, FailureEvent, RequestEvent } from "../events.js";
 import type { Family } from "../families/family.js";
+import type { ReferencePage } from "../features/reference-page/reference-page.js";
+import type { Telemetry } from "../features/telemetry/telemetry.js";
+import type { WebhooksOptions } from "../features/webhooks/webhook-options.js";
 import type { Logger } from "../logger.js";
 import type { CapabilityRows, ModelOptions } from "../models/resolve-model.js";
-import type { ReferencePage } from "../reference-page.js";
 import type { BodyLimits } from "../request/read-request.js";
 import type { AfterImage } from "../results/after-image.js";
 import type { ResultsOptions } from "../results/results.js";
-import type { Telemetry } from "../telemetry.js";
 import type { CallerLimits, Preferences } from "../types.js";
 import type { Fetch } from "../upstream/transport-fetch.js";
 import type { JsonObject } from "../util/json.js";
-import type { WebhooksOptions } from "../webhooks/webhook-options.js";
 
 /**
  * The options of `createGateway`. Wrong options fail at startup with an error that lists every problem with its path.

@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
 import type { UsageReports } from "../billing/ledger.js";
 import type { PriceTables } from "../billing/model-details.js";
+import { webhooksSchema } from "../features/webhooks/webhook-schema.js";
 import type { ModelOptions } from "../models/resolve-model.js";
 import type { BodyLimits } from "../request/read-request.js";
 import { MIN_SECRET_LENGTH, type ResultsOptions } from "../results/results.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
-import { webhooksSchema } from "../webhooks/webhook-schema.js";
 import { callerSchema } from "./caller-schema.js";
 import { capabilitiesSchema } from "./capabilities-schema.js";
 import { channelSchema, isChannelUrl } from "./channel-schema.js";

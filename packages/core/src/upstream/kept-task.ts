@@ -1,6 +1,6 @@
 import type { ProviderTask } from "../families/task.js";
+import type { SafeAttemptObserver } from "../features/telemetry/observation.js";
 import type { Logger } from "../logger.js";
-import type { SafeAttemptObserver } from "../observation.js";
 import { isJsonObject } from "../util/json.js";
 
 /**

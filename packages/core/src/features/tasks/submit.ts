@@ -1,0 +1,256 @@
+import { type AdmissionParts, type Admitted, admit, toRefusalError } from "../../admission/admit.js";
+import { renderReplay, toStoredResponse } from "../../admission/idempotency.js";
+import type { StoredResponse } from "../../admission/store.js";
+import { budgetError, type Holds, toHoldRecord } from "../../billing/hold.js";
+import type { PriceList } from "../../billing/pricing.js";
+import type { NewTask, Task, TaskRoom, TaskStore, TaskSubmission } from "../../billing/task-store.js";
+import { GatewayError, invalidRequest } from "../../errors.js";
+import type { BeforeSend } from "../../events.js";
+import type { GatewayRequest, GatewayResponse, HeaderReader } from "../../http.js";
+import { withDataUrlStrings } from "../../images/data-url.js";
+import type { NormalizedCall } from "../../kernel/normalized-call.js";
+import type { IdempotencyOptions } from "../../options/options.js";
+import { readPrefer } from "../../request/prefer.js";
+import { type Endpoint, idempotencyScopeOf } from "../../request/route.js";
+import type { Results } from "../../results/results.js";
+import type { ImageRequest } from "../../types.js";
+import type { JsonObject } from "../../util/json.js";
+import { readWebhookNames, type WebhookEndpoints } from "../webhooks/endpoints.js";
+import { FIRST_READ_SECONDS, renderAccepted } from "./render-task.js";
+import { keepBody } from "./task-body.js";
+import { type TaskBody, writeTaskInput } from "./task-input.js";
+import { createTaskId } from "./task-object.js";
+
+/** What a submission needs of the gateway. */
+export interface SubmitParts extends AdmissionParts {
+  readonly holds: Pick<Holds, "write">;
+  readonly results: Results | undefined;
+  readonly beforeSend: BeforeSend | undefined;
+  readonly idempotency: IdempotencyOptions;
+  /** `undefined` without `billing`. */
+  readonly prices: PriceList | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly tasks: Tasks;
+  /** `undefined` without the option `webhooks`. */
+  readonly webhookEndpoints: WebhookEndpoints | undefined;
+}
+
+/** Tasks, as a submission uses them. */
+export interface Tasks {
+  readonly store: TaskStore;
+  /** How long a task may wait in the queue, in milliseconds. */
+  readonly ttlMs: number;
+  /** How long a task is kept after its end, in milliseconds. */
+  readonly keepMs: number;
+  /** The room for the tasks of all callers that have not ended. */
+  readonly room: TaskRoom;
+  /** The path before `/v1/…` in links to tasks. */
+  readonly findBasePath: (request: GatewayRequest, endpoint: Endpoint) => string;
+}
+
+/** An endpoint whose requests can be tasks. */
+export type TaskEndpoint = Exclude<Endpoint, { operation: "native" }>;
+
+/** True if a request asks for a task. */
+export function wantsTask(endpoint: Endpoint, headers: HeaderReader): endpoint is TaskEndpoint {
+  return endpoint.operation !== "native" && readPrefer(headers).respondAsync;
+}
+
+/** A valid request that asks for a task. */
+export interface Submission {
+  readonly call: NormalizedCall;
+  readonly endpoint: TaskEndpoint;
+  /** The fields of the body, and whether they came in a form. */
+  readonly fields: JsonObject;
+  readonly isForm: boolean;
+}
+
+/**
+ * Stores a request as a task, together with its hold, and responds with 202. The limits on rates, the operator's
+ * `beforeSend` and the budget are checked now; the limits on concurrent requests when the task runs.
+ *
+ * @throws GatewayError if the request is refused
+ */
+export async function submitTask(
+  parts: SubmitParts,
+  host: GatewayRequest,
+  submission: Submission,
+): Promise<GatewayResponse> {
+  const { tasks } = parts;
+  const { call, endpoint, fields } = submission;
+  const { caller, request, billed } = call;
+  checkTaskRequest(request);
+  const webhooks = await readWebhookNames(host.headers, caller.id, parts.webhookEndpoints);
+  const repeatable = { headers: host.headers, scope: idempotencyScopeOf(endpoint), fields };
+  const admission = await admit(parts, call, "submission", repeatable);
+  if (admission.kind === "replay") return renderRepeat(admission.response, billed.id);
+  try {
+    await parts.beforeSend?.(withDataUrlStrings(request), caller);
+    const task = await storeTask(parts, submission, { webhooks, repeat: admission.idempotency });
+    call.observer?.submitted(task.id);
+    const response = renderAccepted(task, {
+      id: billed.id,
+      location: `${tasks.findBasePath(host, endpoint)}/v1/images/tasks/${task.id}`,
+      ignored: request.ignored,
+      replacedSize: request.replacedSize,
+    });
+    await admission.finish(toIdempotencyOutcome(response, parts.idempotency));
+    return { ...response, headers: admission.addLimits(response.headers) };
+  } catch (error) {
+    await admission.finish({ kind: "forget" });
+    throw error;
+  }
+}
+
+/** The stored response: that of a submission, or that of a request without `Prefer`, which has been served. */
+function renderRepeat(stored: StoredResponse, id: string): GatewayResponse {
+  const response = renderReplay(stored, id);
+  return isAccepted(stored)
+    ? { ...response, headers: { ...response.headers, "retry-after": String(FIRST_READ_SECONDS) } }
+    : response;
+}
+
+/** Whether a stored response is that of a submission. */
+export function isAccepted({ status }: Pick<StoredResponse, "status">): boolean {
+  return status === 202;
+}
+
+/** The error of a request that repeats a submission, but without `Prefer`: it would get a task in place of images. */
+export function submittedAsTask(): GatewayError {
+  return new GatewayError(
+    "idempotency_conflict",
+    "A request with this Idempotency-Key was submitted as a task: send it with Prefer: respond-async to get the task, or " +
+      "send a new key. A new key can be charged again.",
+    { shouldRetry: false },
+  );
+}
+
+/** @throws GatewayError `invalid_request_error` for what cannot be a task */
+function checkTaskRequest({ stream }: ImageRequest): void {
+  if (!stream) return;
+  throw invalidRequest(
+    "stream and Prefer: respond-async exclude each other: the events of a task are at …/events of its path.",
+    "stream",
+  );
+}
+
+/** If the store forgets the response, the task store still finds the task of a repeat. */
+function toIdempotencyOutcome(
+  response: GatewayResponse,
+  { seconds, maxResponseBytes }: IdempotencyOptions,
+): Parameters<Admitted["finish"]>[0] {
+  const stored = toStoredResponse(response, maxResponseBytes);
+  return stored === undefined
+    ? { kind: "forget" }
+    : { kind: "keep", response: stored, ttlMs: seconds * 1000 };
+}
+
+/** Stores the task, or finds the task of an earlier submission with the same idempotency key. */
+async function storeTask(
+  parts: SubmitParts,
+  submission: Submission,
+  more: Pick<NewTask, "webhooks" | "repeat">,
+): Promise<Task> {
+  const { tasks, results, holds, now } = parts;
+  const { fields } = submission;
+  const { caller, billed, logger, keepAlive } = submission.call;
+  const id = createTaskId();
+  const body = await keepBody(fields, { objects: results?.objects, neededUntil: now() + tasks.ttlMs });
+  const removeBody = async (): Promise<void> => {
+    if (body.kind === "inline") return;
+    await results?.objects?.remove(body.id).catch((err: unknown) => {
+      logger.warn({ err }, "The store of results did not delete the request of a task; it expires.");
+    });
+  };
+  const { store } = tasks;
+  const stored = toNewTask(parts, submission, { ...more, id, body });
+  let submitted: TaskSubmission;
+  try {
+    submitted = await store.submit(...stored);
+  } catch (cause) {
+    logger.error({ err: cause }, "The task store failed; the task was not accepted.");
+    const isRepeatable = more.repeat !== undefined;
+    // It may have been stored all the same. A repeat with the same key must not find a cancelled task.
+    if (!isRepeatable) {
+      keepAlive(holds.write(() => cancelUnsure(store, { caller: caller.id, id, removeBody }), { task: id }));
+    }
+    throw unsureError(isRepeatable, cause);
+  }
+  if (submitted.kind === "submitted" || submitted.kind === "repeated") {
+    // The task of an earlier submission has a body of its own.
+    if (submitted.task.requestId !== billed.id) keepAlive(removeBody());
+    return submitted.task;
+  }
+  keepAlive(removeBody());
+  throw toSubmissionError(submitted);
+}
+
+function toNewTask(
+  { tasks, prices }: Pick<SubmitParts, "tasks" | "prices">,
+  { call, endpoint, isForm }: Submission,
+  { id, body, webhooks, repeat }: Pick<NewTask, "id" | "webhooks" | "repeat"> & { readonly body: TaskBody },
+): Parameters<TaskStore["submit"]> {
+  const { ttlMs, keepMs, room } = tasks;
+  const { caller, billed, linkBase, observer } = call;
+  const { receivedAt, group, bounds, endUser, tags } = billed;
+  const attribution = { endUser, tags };
+  const price = prices?.findTerms(billed.model, group);
+  const trace = observer?.link;
+  const known = { receivedAt, caller, group, price, bounds, attribution };
+  const input = { endpoint, ...known, linkBase, isForm, body, trace };
+  const task: NewTask = {
+    id,
+    requestId: billed.id,
+    caller: caller.id,
+    model: billed.model,
+    operation: endpoint.operation,
+    input: writeTaskInput(input),
+    repeat: repeat && { key: repeat.key, fingerprint: repeat.fingerprint },
+    webhooks,
+    ttlMs,
+    keepMs,
+    room,
+  };
+  return [task, toHoldRecord({ ...billed, task: id }, ttlMs, receivedAt)];
+}
+
+/** Cancels a task that may not exist. A task that was sent keeps its body. */
+async function cancelUnsure(
+  store: TaskStore,
+  unsure: { readonly caller: string; readonly id: string; readonly removeBody: () => Promise<void> },
+): Promise<void> {
+  const cancelled = await store.cancel(unsure.caller, unsure.id);
+  if (cancelled === undefined || cancelled.task.status === "cancelled") await unsure.removeBody();
+}
+
+/** The error of a submission that may have been stored. */
+function unsureError(isRepeatable: boolean, cause: unknown): GatewayError {
+  const advice = isRepeatable
+    ? "try again with the same Idempotency-Key. The task may have been stored; a repeat does not make a second one."
+    : "try again. The task may have been stored; then it is cancelled, if it was not sent yet.";
+  return new GatewayError("gateway_unavailable", `This server cannot store tasks at the moment: ${advice}`, {
+    retryAfterSeconds: 5,
+    cause,
+  });
+}
+
+function toSubmissionError(
+  refused: Exclude<TaskSubmission, { readonly kind: "submitted" | "repeated" }>,
+): GatewayError {
+  if (refused.kind === "conflict")
+    return toRefusalError({ kind: "conflict" }, { windows: [], concurrency: [] });
+  if (refused.kind === "refused") return budgetError();
+  const options = { retryAfterSeconds: 30, limit: "tasks" };
+  return refused.isShareUsed
+    ? new GatewayError("rate_limit_exceeded", SHARE_USED, options)
+    : new GatewayError(
+        "task_queue_full",
+        "This server has no room for more tasks: try again later.",
+        options,
+      );
+}
+
+const SHARE_USED =
+  "Your tasks that have not ended take as much room as you may have here: wait until some of them have ended, or send " +
+  "shorter requests.";

@@ -1,0 +1,68 @@
+import { onceForEachId } from "../../billing/delivery.js";
+import type { EntryFailure } from "../../billing/ledger.js";
+import type { LostPolicy } from "../../billing/records.js";
+import type { TaskStore } from "../../billing/task-store.js";
+import { GatewayError } from "../../errors.js";
+import type { Logger } from "../../logger.js";
+import { toEnvelope } from "../../responses/envelope.js";
+import type { PrivateObjects } from "../../results/private-objects.js";
+import { removeBodies } from "./task-body.js";
+
+/** What {@link createTaskSweep} needs of the gateway. */
+export interface TaskSweepParts {
+  readonly store: TaskStore;
+  readonly onLost: LostPolicy;
+  readonly objects: PrivateObjects | undefined;
+  readonly logger: Logger;
+  /** Keeps the gateway from closing before the work is done. */
+  readonly track: (work: Promise<unknown>) => void;
+}
+
+/**
+ * Ends the tasks of processes that died and the tasks that waited too long. Does not reject.
+ *
+ * @param own whether the tasks of this process end as well, because it is about to end
+ */
+export type SweepTasks = (own?: boolean) => Promise<void>;
+
+/** Creates the sweep of a gateway's tasks. */
+export function createTaskSweep({ store, onLost, objects, logger, track }: TaskSweepParts): SweepTasks {
+  const onFailure = onceForEachId(({ id, error }: EntryFailure) => {
+    logger.error({ task: id, err: error }, "A lost task cannot be ended; its money stays set aside.");
+  });
+  return async (own = false) => {
+    try {
+      const { lost, inputs } = await store.sweep({
+        onLost,
+        lostError: LOST,
+        expiredError: EXPIRED,
+        own,
+        onFailure,
+      });
+      if (lost.length > 0) {
+        const requestIds = lost.map(({ id }) => id);
+        logger.warn({ requestIds, onLost }, "Tasks were cut off; their holds became unresolved records.");
+      }
+      // Beside the sweep, because the ledger must not wait for the store of results.
+      track(removeBodies(inputs, { objects, logger }));
+    } catch (error) {
+      logger.error({ err: error }, "The tasks could not be swept; retrying every 10 s.");
+    }
+  };
+}
+
+const LOST = toErrorJson(
+  new GatewayError(
+    "outcome_unknown",
+    "The server that ran this task ended before the provider responded. Images may have been made. The task is not " +
+      "sent again; a new task may be charged a second time.",
+  ),
+);
+
+const EXPIRED = toErrorJson(
+  new GatewayError("task_expired", "The task waited too long and was not sent. Nothing was charged."),
+);
+
+function toErrorJson(error: GatewayError): string {
+  return JSON.stringify(toEnvelope(error, String).error);
+}

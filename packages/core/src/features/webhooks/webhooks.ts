@@ -1,0 +1,153 @@
+import { readListLimit } from "../../billing/list-limit.js";
+import type {
+  TaskStore,
+  WebhookEndpointName,
+  WebhookFilter,
+  WebhookMessage,
+  WebhookStore,
+} from "../../billing/task-store.js";
+import { settlesWithin } from "../../util/async.js";
+import { isJsonObject } from "../../util/json.js";
+import type { SenderParts, WebhookSender } from "./sender.js";
+
+/** Shows the messages about ended tasks, and sends them again. Every method rejects if the ledger keeps no tasks. */
+export interface Webhooks {
+  /**
+   * Returns messages, the newest first. They are deleted with their tasks.
+   *
+   * @param filter an absent field selects all messages
+   * @param limit the largest number of messages, from 1 to 1,000. Default 100.
+   */
+  list(filter?: WebhookFilter, limit?: number): Promise<readonly WebhookMessage[]>;
+  /**
+   * Sends messages again, also delivered ones, with their old ids and a new series of attempts. Those for a disabled
+   * endpoint wait until it is enabled.
+   *
+   * @param filter at least one field, so that not all messages are sent again by mistake
+   * @returns how many messages the filter selected
+   */
+  replay(filter: WebhookFilter): Promise<number>;
+  /** Sends to an endpoint again that was disabled because it responded with 410. */
+  enable(caller: string, endpoint: string): Promise<void>;
+  /** Returns the disabled endpoints. */
+  listDisabled(): Promise<readonly WebhookEndpointName[]>;
+}
+
+/** Sends webhooks while the gateway is in use. */
+export interface WebhookDelivery {
+  /** For the operator. */
+  readonly api: Webhooks;
+  /** Sends the messages that are due, now and whenever the store tells of one. Returns at once. */
+  run(): void;
+  /**
+   * Sends the messages that are due. Resolves when they were sent, or when the time is over; then the rest is sent later.
+   *
+   * @param ms the time, in milliseconds
+   */
+  runBatch(ms: number): Promise<void>;
+  /** Begins no further attempt. Resolves when those in progress have ended. */
+  stop(): Promise<void>;
+}
+
+/** What {@link createWebhooks} needs of the gateway. */
+export interface WebhooksParts extends Omit<SenderParts, "store"> {
+  /** `undefined` if the ledger keeps no tasks. */
+  readonly tasks: TaskStore | undefined;
+}
+
+/** The webhooks of a gateway. The code that sends is loaded when there are endpoints. */
+export function createWebhooks(parts: WebhooksParts): WebhookDelivery {
+  const { tasks, logger } = parts;
+  let loading: Promise<WebhookSender> | undefined;
+  let unwatch: (() => void) | undefined;
+  let isStopped = false;
+
+  async function load(store: WebhookStore): Promise<WebhookSender> {
+    const { createWebhookSender } = await import("./sender.js");
+    return createWebhookSender({ ...parts, store });
+  }
+
+  function run(): void {
+    if (tasks === undefined || isStopped || parts.endpoints() === undefined) return;
+    loading ??= load(tasks.webhooks);
+    unwatch ??= tasks.watch(({ kind }) => {
+      if (kind === "webhook") run();
+    });
+    loading.then(
+      (sender) => sender.wake(),
+      (error: unknown) => {
+        loading = undefined;
+        logger.error(
+          { err: error },
+          "The code that sends webhooks could not be loaded; retrying every 10 s.",
+        );
+      },
+    );
+  }
+
+  const api: Webhooks = {
+    async list(filter = {}, limit) {
+      checkFilter(filter);
+      return await requireStore(tasks).list(filter, readListLimit(limit));
+    },
+    async replay(filter) {
+      checkFilter(filter);
+      if (Object.values(filter).every((value) => value === undefined)) {
+        throw new RangeError(`replay needs at least one of ${FIELDS.join(", ")}.`);
+      }
+      const count = await requireStore(tasks).replay(filter);
+      run();
+      return count;
+    },
+    async enable(caller, endpoint) {
+      await requireStore(tasks).setDisabled(caller, endpoint, false);
+      run();
+    },
+    listDisabled: async () => await requireStore(tasks).listDisabled(),
+  };
+
+  return {
+    api,
+    run,
+    async runBatch(ms) {
+      run();
+      const sent = loading?.then((sender) => sender.idle());
+      if (sent !== undefined) await settlesWithin(sent, ms);
+    },
+    async stop() {
+      isStopped = true;
+      unwatch?.();
+      // Why the code could not be loaded was logged.
+      const sender = await loading?.catch(() => undefined);
+      await sender?.stop();
+    },
+  };
+}
+
+const FIELDS = ["caller", "endpoint", "task", "state"] as const satisfies readonly (keyof WebhookFilter)[];
+const STATES: readonly unknown[] = [
+  "waiting",
+  "delivered",
+  "given_up",
+] satisfies readonly WebhookMessage["state"][];
+
+/** A misspelled field would select all messages. @throws RangeError */
+function checkFilter(filter: WebhookFilter): void {
+  const names: readonly string[] = FIELDS;
+  if (!isJsonObject(filter)) throw new RangeError(`The filter must be an object of ${FIELDS.join(", ")}.`);
+  for (const [name, value] of Object.entries(filter)) {
+    if (!names.includes(name)) throw new RangeError(`The filter has only ${FIELDS.join(", ")}, not ${name}.`);
+    if (value !== undefined && typeof value !== "string") throw new RangeError(`${name} must be a string.`);
+  }
+  if (filter.state !== undefined && !STATES.includes(filter.state)) {
+    throw new RangeError(`state must be one of ${STATES.join(", ")}.`);
+  }
+}
+
+/** @throws Error if there are no webhooks */
+function requireStore(tasks: TaskStore | undefined): WebhookStore {
+  if (tasks !== undefined) return tasks.webhooks;
+  throw new Error(
+    "The ledger keeps no tasks, so there are no webhooks: use the ledger in memory, of @calotype/sqlite or of @calotype/postgres.",
+  );
+}
