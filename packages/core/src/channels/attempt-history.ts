@@ -64,9 +64,9 @@ const PARTS = 12;
 
 /** @param now milliseconds since 1970 */
 export function createAttemptHistory(now: () => number): AttemptHistory {
-  const entries = new Map<string, Entry>();
+  const entries = new Map<string, ChannelHistory>();
 
-  const entryOf = (channel: string): Entry => {
+  const entryOf = (channel: string): ChannelHistory => {
     let entry = entries.get(channel);
     if (entry === undefined) {
       const parts = Array.from({ length: PARTS }, () => ({ number: 0, attempts: 0, failures: 0 }));
@@ -116,22 +116,22 @@ export function createAttemptHistory(now: () => number): AttemptHistory {
 }
 
 /** What is remembered of one channel. An attempt allocates nothing. */
-interface Entry {
+interface ChannelHistory {
   /** A ring: a part is at its number modulo the length. */
-  readonly parts: readonly Part[];
+  readonly parts: readonly Period[];
   /** The newest first. */
   readonly errors: ChannelError[];
 }
 
 /** Five minutes. Its number is that of the five minutes since 1970. */
-interface Part {
+interface Period {
   number: number;
   attempts: number;
   failures: number;
 }
 
 /** Returns the present part, and clears it if it has the counts of an hour ago. `undefined` for a clock before 1970. */
-function findPart({ parts }: Entry, now: number): Part | undefined {
+function findPart({ parts }: ChannelHistory, now: number): Period | undefined {
   const number = Math.floor(now / PART_MS);
   const part = parts[number % PARTS];
   if (part === undefined || part.number === number) return part;
@@ -142,7 +142,7 @@ function findPart({ parts }: Entry, now: number): Part | undefined {
 }
 
 /** Counts the failure of an attempt where the attempt was counted, unless that was more than an hour ago. */
-function countFailure({ parts }: Entry, countedAt: number): void {
+function countFailure({ parts }: ChannelHistory, countedAt: number): void {
   const number = Math.floor(countedAt / PART_MS);
   const part = parts.find((other) => other.number === number);
   if (part !== undefined) part.failures++;

@@ -20,15 +20,15 @@ export interface RetryBudgets {
   retain(models: readonly string[]): void;
 }
 
-interface Window {
+interface BudgetWindow {
   start: number;
   requests: number;
   retries: number;
 }
 
 export function createRetryBudgets(now: () => number, policy: RetryBudgetPolicy): RetryBudgets {
-  const windows = new Map<string, Window>();
-  const openWindow = (model: string): Window => {
+  const windows = new Map<string, BudgetWindow>();
+  const openWindow = (model: string): BudgetWindow => {
     const at = now();
     let window = windows.get(model);
     if (window === undefined || at - window.start >= policy.windowMs) {

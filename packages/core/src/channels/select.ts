@@ -233,13 +233,13 @@ export function selectReady(candidates: readonly Channel[], context: SelectionCo
 }
 
 /** Channels of one priority, and the sum of the weights up to each of them. */
-interface Tier {
+interface PriorityTier {
   readonly channels: readonly Channel[];
   readonly sums: readonly number[];
 }
 
 /** @param chance from 0 up to, not including, 1 */
-function draw({ channels, sums }: Tier, chance: number): Channel | undefined {
+function draw({ channels, sums }: PriorityTier, chance: number): Channel | undefined {
   const point = chance * (sums.at(-1) ?? 0);
   let low = 0;
   let high = sums.length - 1;
@@ -251,10 +251,10 @@ function draw({ channels, sums }: Tier, chance: number): Channel | undefined {
   return channels[low];
 }
 
-const firstTiers = new WeakMap<readonly Channel[], Tier>();
+const firstTiers = new WeakMap<readonly Channel[], PriorityTier>();
 
 /** Returns the channels of the highest priority, ready or not. Computed once for each list of channels. */
-function findFirstTier(candidates: readonly Channel[]): Tier {
+function findFirstTier(candidates: readonly Channel[]): PriorityTier {
   let tier = firstTiers.get(candidates);
   if (tier === undefined) {
     tier = findTier(candidates, { readyBy: 0, readyAt: () => 0 });
@@ -267,7 +267,7 @@ function findFirstTier(candidates: readonly Channel[]): Tier {
 function findTier(
   candidates: readonly Channel[],
   context: Pick<SelectionContext, "readyBy" | "readyAt">,
-): Tier {
+): PriorityTier {
   let channels: Channel[] = [];
   let sums: number[] = [];
   let highest = -Infinity;

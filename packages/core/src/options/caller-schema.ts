@@ -4,7 +4,8 @@ import { findBudgetProblem } from "../billing/budget.js";
 import { CLIENT_PROFILES } from "../request/client-profiles.js";
 import type { Caller } from "../types.js";
 import { parseInstant } from "../util/instant.js";
-import { type Fields, limits, name, names, preferences } from "./schema-parts.js";
+import type { Fields } from "../util/parse-fields.js";
+import { limits, name, names, preferences } from "./schema-parts.js";
 
 const CLIENT_NAMES = Object.keys(CLIENT_PROFILES);
 

@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
 import type { BackgroundRules, Capabilities, LayerRules } from "../families/capabilities.js";
 import type { SizeLimits } from "../images/size.js";
-import { boolean, type Fields, name, names, whole } from "./schema-parts.js";
+import type { Fields } from "../util/parse-fields.js";
+import { boolean, name, names, whole } from "./schema-parts.js";
 
 const IN_ORDER = "must have a min that is not above its max";
 

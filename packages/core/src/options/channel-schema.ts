@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
 import type { ChannelOptions, TimeoutOptions } from "../channels/channel.js";
 import { isJsonObject } from "../util/json.js";
-import { boolean, type Fields, name, names, seconds } from "./schema-parts.js";
+import type { Fields } from "../util/parse-fields.js";
+import { boolean, name, names, seconds } from "./schema-parts.js";
 
 const KEY_MISSING = "is missing; is the environment variable set?";
 

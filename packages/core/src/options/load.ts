@@ -5,17 +5,17 @@ import type { BillingOptions, GatewayOptions, Loadable, OptionSource } from "./o
 /** The options after the functions among them were called. */
 export interface LoadedOptions
   extends Omit<GatewayOptions, "models" | "channels" | "callers" | "billing" | "webhooks"> {
-  models: Read<GatewayOptions["models"]>;
-  channels: Read<GatewayOptions["channels"]>;
-  callers?: Read<GatewayOptions["callers"]>;
+  models: Loaded<GatewayOptions["models"]>;
+  channels: Loaded<GatewayOptions["channels"]>;
+  callers?: Loaded<GatewayOptions["callers"]>;
   billing?: LoadedBilling | undefined;
-  webhooks?: Read<GatewayOptions["webhooks"]>;
+  webhooks?: Loaded<GatewayOptions["webhooks"]>;
 }
 
 /** The loaded prices and ratios. */
 export interface LoadedBilling extends PriceTables, Pick<BillingOptions, "onLost"> {}
 
-type Read<S> = Exclude<S, (...args: never[]) => unknown>;
+type Loaded<S> = Exclude<S, (...args: never[]) => unknown>;
 
 /**
  * Reads the parts that may be functions. Returns the options synchronously if all of them are available, so that

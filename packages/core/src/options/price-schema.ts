@@ -9,6 +9,7 @@ import type {
 import { findTierProblems } from "../billing/price-tiers.js";
 import { parseDecimal } from "../util/decimal.js";
 import { isName, NAME_RULE } from "../util/name.js";
+import type { Fields } from "../util/parse-fields.js";
 
 /** A price, a ratio or a budget. */
 export const decimal = z
@@ -45,9 +46,6 @@ const layerPrice = z.union(
   [z.array(z.strictObject(tier, A_TIER)).check(checkTiers), decimal],
   'must be a decimal such as "0.04", or a list of prices by size',
 );
-
-/** The schema of an object has exactly the fields of its type. */
-type Fields<T> = Record<keyof T, z.ZodMiniType>;
 
 /** An option that has no effect with this `pricing_mode`. */
 const ofTokens = z.optional(z.never('is a price of tokens: it needs pricing_mode "per-token"'));

@@ -1,9 +1,7 @@
 import * as z from "zod/mini";
 import type { CallerLimits, Preferences } from "../types.js";
 import { isName, NAME_RULE } from "../util/name.js";
-
-/** The schema of an object has exactly the fields of its type. */
-export type Fields<T> = Record<keyof T, z.ZodMiniType>;
+import type { Fields } from "../util/parse-fields.js";
 
 export const TRUE_OR_FALSE = "must be true or false";
 

@@ -6,6 +6,7 @@ import type { ModelOptions } from "../models/resolve-model.js";
 import type { BodyLimits } from "../request/read-request.js";
 import { MIN_SECRET_LENGTH, type ResultsOptions } from "../results/results.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
+import type { Fields } from "../util/parse-fields.js";
 import { callerSchema } from "./caller-schema.js";
 import { capabilitiesSchema } from "./capabilities-schema.js";
 import { channelSchema, isChannelUrl } from "./channel-schema.js";
@@ -16,7 +17,6 @@ import {
   asFunction,
   boolean,
   bytes,
-  type Fields,
   hasFunctions,
   hook,
   limits,

@@ -15,7 +15,7 @@ export interface BodyReader<Result> {
 }
 
 /** Counts the bytes of one request as they arrive. */
-export interface ArrivingBytes {
+export interface RequestBytes {
   /** The most bytes that all requests may hold together. */
   readonly maxBytes: number;
   /** Counts more bytes. Returns false if they do not fit; then none are counted. */
@@ -36,7 +36,7 @@ export interface BodyPace {
 
 /** The limits of a body. Without them no bytes are counted and a slow body is not ended; for tests. */
 export interface BodyGuard {
-  readonly bytes: ArrivingBytes;
+  readonly bytes: RequestBytes;
   readonly pace: BodyPace;
 }
 
@@ -63,7 +63,7 @@ class BodyReceiver<Result> implements ChunkSink, Progress {
   readonly #reader: BodyReader<Result>;
   readonly #resolve: (result: Result | Promise<Result>) => void;
   readonly #reject: (error: unknown) => void;
-  #bytes: ArrivingBytes | undefined;
+  #bytes: RequestBytes | undefined;
   received = 0;
   isWaiting = true;
   #isOver = false;
@@ -337,7 +337,7 @@ function cutOff(cause?: unknown): GatewayError {
 }
 
 /** The error of a body whose bytes were refused. One that can never fit must not be sent again. */
-export function noRoom({ maxBytes }: ArrivingBytes, length: number): GatewayError {
+export function noRoom({ maxBytes }: RequestBytes, length: number): GatewayError {
   return length > maxBytes ? tooLarge(maxBytes) : overloaded();
 }
 

@@ -6,7 +6,7 @@ import type { RequestSpool } from "../images/spool.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
 import type { Caller, ImageRequest, Operation, Preferences, ResponseFormat } from "../types.js";
 import type { JsonObject } from "../util/json.js";
-import { type ArrivingBytes, type BodyGuard, type BodyPace, noRoom } from "./body.js";
+import { type BodyGuard, type BodyPace, noRoom, type RequestBytes } from "./body.js";
 import { checkLinks } from "./check-links.js";
 import { convertFormFields } from "./form-fields.js";
 import { readImageFields } from "./image-fields.js";
@@ -35,7 +35,7 @@ export interface ReadFieldsContext {
   readonly operation: Operation;
   readonly limits: BodyLimits;
   /** Counts the bytes of the request and stores the files of its form. */
-  readonly slot: { readonly bytes: ArrivingBytes; readonly spool: RequestSpool };
+  readonly slot: { readonly bytes: RequestBytes; readonly spool: RequestSpool };
   /** Measures the speed of the body. */
   readonly everySecond: BodyPace["everySecond"];
 }
@@ -70,7 +70,7 @@ export function readFields(
  * Counts a body that the host has read: its bytes if they are in memory, otherwise the length that the request
  * declares.
  */
-function countParsedBody({ parsedBody, headers }: GatewayRequest, bytes: ArrivingBytes): void {
+function countParsedBody({ parsedBody, headers }: GatewayRequest, bytes: RequestBytes): void {
   if (parsedBody === undefined) return;
   const isPlain = typeof parsedBody === "string" || parsedBody instanceof Uint8Array;
   const length = isPlain ? parsedBody.length : Number(headers.get("content-length") ?? 0);

@@ -1,8 +1,8 @@
 import { settlesWithin } from "../util/async.js";
 
-type Chunk = IteratorResult<Uint8Array, undefined>;
+type StoredChunk = IteratorResult<Uint8Array, undefined>;
 
-const DONE: Chunk = { done: true, value: undefined };
+const DONE: StoredChunk = { done: true, value: undefined };
 /** The longest time that a store may take for the next bytes. */
 const READ_MS = 30_000;
 
@@ -48,7 +48,7 @@ export class StoredBody implements AsyncIterableIterator<Uint8Array, undefined> 
     return this;
   }
 
-  async next(): Promise<Chunk> {
+  async next(): Promise<StoredChunk> {
     const first = this.#first;
     if (first !== undefined) {
       this.#first = undefined;
@@ -63,13 +63,13 @@ export class StoredBody implements AsyncIterableIterator<Uint8Array, undefined> 
   }
 
   /** Does not wait for the store, which may be in the middle of a read. */
-  async return(): Promise<Chunk> {
+  async return(): Promise<StoredChunk> {
     this.#first = undefined;
     this.#end();
     return DONE;
   }
 
-  async #read(): Promise<Chunk> {
+  async #read(): Promise<StoredChunk> {
     if (this.#isOver) return DONE;
     if (this.#left === 0) {
       this.#end();
@@ -89,7 +89,7 @@ export class StoredBody implements AsyncIterableIterator<Uint8Array, undefined> 
     }
   }
 
-  #count({ done, value }: IteratorResult<Uint8Array, unknown>): Chunk {
+  #count({ done, value }: IteratorResult<Uint8Array, unknown>): StoredChunk {
     if (this.#isOver) return DONE;
     this.#left -= done === true ? 0 : value.length;
     if (this.#left < 0) throw new Error("The store of results returned more bytes than it announced.");

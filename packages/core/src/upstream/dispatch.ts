@@ -122,7 +122,7 @@ export async function dispatch(
   const attempts: AttemptRecord[] = [];
   let hasReached = false;
   let isNothingMade = true;
-  let worst: FailedAttempt | undefined;
+  let worst: RoutedFailure | undefined;
   const preparation = new Preparations(routes, sent);
   // What an earlier process submitted for this request: then nothing is sent.
   const kept = taskKeeper?.earlier && (taskKeeper.earlier.get(callIndex) ?? "lost");
@@ -247,7 +247,7 @@ function findUnsentError(model: ResolvedModel, { pauses }: DispatchParts): Gatew
   return isPaused ? createPausedError(model.name) : toUpstreamError({ kind: "unreachable" });
 }
 
-interface FailedAttempt {
+interface RoutedFailure {
   readonly failure: AttemptFailure;
   readonly route: Route;
 }

@@ -88,7 +88,7 @@ export function maySendAgain(kind: AttemptFailure["kind"], retryUnsafe: boolean)
   }
 }
 
-interface ErrorKind {
+interface UpstreamErrorKind {
   readonly code: ErrorCode;
   /** The message for the client if the provider gave none. */
   readonly message: string;
@@ -96,7 +96,7 @@ interface ErrorKind {
   readonly shouldRetry: boolean;
 }
 
-const ERROR_KINDS: Readonly<Record<AttemptFailure["kind"], ErrorKind>> = {
+const ERROR_KINDS: Readonly<Record<AttemptFailure["kind"], UpstreamErrorKind>> = {
   model: {
     code: "upstream_rejected",
     message: "The provider does not serve this model at the moment.",

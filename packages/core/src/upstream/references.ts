@@ -116,7 +116,7 @@ function toUpload(image: ReferenceImage): UploadedImage {
   return createUploadedImage(mediaType, { byteLength: bytes.length, chunks, chunksSync: chunks });
 }
 
-interface Download extends ReferenceParts {
+interface ReferenceDownload extends ReferenceParts {
   readonly client: Pick<GatewayRequest, "signal">;
   readonly signal: AbortSignal;
 }
@@ -125,7 +125,7 @@ interface Download extends ReferenceParts {
 async function download(
   link: string,
   param: string,
-  { transport, slot, maxBytes, client, signal }: Download,
+  { transport, slot, maxBytes, client, signal }: ReferenceDownload,
 ): Promise<UploadedImage> {
   const writer = slot.spool.begin();
   let length = 0;

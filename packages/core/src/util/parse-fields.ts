@@ -2,6 +2,9 @@ import * as z from "zod/mini";
 import { invalidRequest } from "../errors.js";
 import type { JsonObject } from "./json.js";
 
+/** The schema of an object has exactly the fields of its type. */
+export type Fields<T> = Record<keyof T, z.ZodMiniType>;
+
 /**
  * Checks fields against the schema of an object and returns them typed. A message of the schema continues the field's name,
  * for example `must be a whole number`. Each field is checked by its own schema: most fields of a schema are absent.

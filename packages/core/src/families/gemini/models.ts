@@ -15,10 +15,10 @@ export const ALL_RATIOS: readonly string[] = [...RATIOS, ...EXTREME_RATIOS];
 export const TIERS = ["512", "1K", "2K", "4K"] as const;
 export const DEFAULT_TIER = "1K";
 
-type Sides = readonly [number, number];
+type ImageSides = readonly [number, number];
 
 /** The sizes of an image of 1K, by its ratio. Those of the other tiers are half, twice and four times as wide and high. */
-const SIZES_1K: readonly Sides[] = [
+const SIZES_1K: readonly ImageSides[] = [
   [1024, 1024],
   [848, 1264],
   [1264, 848],
@@ -30,14 +30,14 @@ const SIZES_1K: readonly Sides[] = [
   [1376, 768],
   [1584, 672],
 ];
-const EXTREME_SIZES_1K: readonly Sides[] = [
+const EXTREME_SIZES_1K: readonly ImageSides[] = [
   [512, 2048],
   [2048, 512],
   [384, 3072],
   [3072, 384],
 ];
 /** The sizes of `gemini-2.5-flash-image`, which has one tier. */
-const SIZES_2_5: readonly Sides[] = [
+const SIZES_2_5: readonly ImageSides[] = [
   [1024, 1024],
   [832, 1248],
   [1248, 832],
@@ -50,9 +50,9 @@ const SIZES_2_5: readonly Sides[] = [
   [1536, 672],
 ];
 
-function scale(sizes: readonly Sides[], ...factors: readonly number[]): readonly Sides[] {
+function scale(sizes: readonly ImageSides[], ...factors: readonly number[]): readonly ImageSides[] {
   return factors.flatMap((factor) =>
-    sizes.map(([width, height]): Sides => [width * factor, height * factor]),
+    sizes.map(([width, height]): ImageSides => [width * factor, height * factor]),
   );
 }
 

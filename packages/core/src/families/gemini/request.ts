@@ -117,7 +117,7 @@ function readImages(
   );
 }
 
-interface TokenSource {
+interface PromptSource {
   readonly prompt: string;
   readonly systemInstruction: JsonObject | undefined;
   readonly references: number;
@@ -141,7 +141,7 @@ const MORE_TOKENS = 64;
 
 /** A token of text has at least one byte. */
 function boundTokens(
-  { prompt, systemInstruction, references, tier }: TokenSource,
+  { prompt, systemInstruction, references, tier }: PromptSource,
   capabilities: Capabilities | undefined,
 ): Pick<ImageRequest, "maxTokensPerImage" | "maxTextTokensPerImage" | "maxInputTokens"> {
   const {

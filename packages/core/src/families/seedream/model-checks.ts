@@ -7,7 +7,7 @@ import type { NormalizeContext } from "../family.js";
 import { MAX_IMAGES, MAX_REFERENCES } from "./capabilities.js";
 import {
   applyImageCount,
-  type CallLimits,
+  type BatchLimits,
   countMaxImages,
   type SequentialFields,
 } from "./sequential-images.js";
@@ -241,7 +241,7 @@ export function readCallLimits({
   sequentialImages,
   imagesPerCall = MAX_IMAGES,
   maxReferencesAndImages = MAX_IMAGES,
-}: Capabilities = {}): CallLimits {
+}: Capabilities = {}): BatchLimits {
   return {
     images: sequentialImages === false ? 1 : imagesPerCall,
     imagesAndReferences: maxReferencesAndImages,

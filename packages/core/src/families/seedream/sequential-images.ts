@@ -26,7 +26,7 @@ export function applyImageCount(n: number | undefined, explicit: SequentialField
 }
 
 /** The most images of one call. */
-export interface CallLimits {
+export interface BatchLimits {
   readonly images: number;
   /** Together with the reference images. */
   readonly imagesAndReferences: number;
@@ -36,7 +36,7 @@ export interface CallLimits {
  * The largest number of images that a call can make. Without `auto` this is one. With `auto` it is `max_images`, or
  * without that what the limits leave beside the references.
  */
-export function countMaxImages(fields: SequentialFields, references: number, most: CallLimits): number {
+export function countMaxImages(fields: SequentialFields, references: number, most: BatchLimits): number {
   if (fields.sequential_image_generation !== "auto") return 1;
   const explicit = fields.sequential_image_generation_options?.max_images;
   return explicit ?? Math.min(most.images, Math.max(1, most.imagesAndReferences - references));

@@ -189,7 +189,7 @@ function parse<Schema extends z.ZodMiniType>(
   throw invalidRequest(`${field} ${problem}.`, name ?? (issue?.path.length === 0 ? undefined : field));
 }
 
-interface Issue {
+interface SettingIssue {
   readonly code?: string | undefined;
   readonly path: readonly PropertyKey[];
   readonly message: string;
@@ -200,7 +200,7 @@ const NOT_A_FIELD = "is not a field of a caller";
 
 /** The field of an issue, and a message that continues its name. */
 function describe(
-  issue: Issue | undefined,
+  issue: SettingIssue | undefined,
   name = "The caller",
 ): { readonly field: string; readonly problem: string } {
   if (issue === undefined) return { field: name, problem: "is not valid" };

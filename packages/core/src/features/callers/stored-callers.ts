@@ -64,7 +64,7 @@ interface KnownKey {
 }
 
 /** A hash that waits for a lookup. */
-interface Waiting {
+interface WaitingLookup {
   readonly promise: Promise<KnownKey | undefined>;
   readonly resolve: (key: KnownKey | undefined) => void;
   readonly reject: (error: Error) => void;
@@ -140,7 +140,7 @@ export function createStoredCallers({
         const key = await found;
         return key && open(key);
       } catch (error) {
-        if (!(error instanceof StoreError)) throw error;
+        if (!(error instanceof CallerStoreError)) throw error;
       }
     }
     const key = known.get(hash);
@@ -159,7 +159,10 @@ export function createStoredCallers({
     isLookingUp = false;
   }
 
-  async function runLookup(batch: readonly (readonly [string, Waiting])[], begunAt: number): Promise<void> {
+  async function runLookup(
+    batch: readonly (readonly [string, WaitingLookup])[],
+    begunAt: number,
+  ): Promise<void> {
     hasChanged = false;
     try {
       if (!isClosed) stopWatching ??= store.watch(({ id }) => forget(id));
@@ -178,7 +181,7 @@ export function createStoredCallers({
       // One line for each pause, not for each request.
       logger.warn({ err: error }, "The caller store failed. Callers that are remembered are still admitted.");
       // The others would wait for as long.
-      for (const [, { reject }] of [...batch, ...waiting.takeAll()]) reject(new StoreError());
+      for (const [, { reject }] of [...batch, ...waiting.takeAll()]) reject(new CallerStoreError());
     }
   }
 
@@ -219,16 +222,16 @@ interface WaitingHashes {
   /** Resolves when the hash was looked up by a lookup that began after this call. */
   add(hash: string): Promise<KnownKey | undefined>;
   /** Takes the hashes of the next lookup, those of known keys first. */
-  take(): readonly (readonly [string, Waiting])[];
-  takeAll(): readonly (readonly [string, Waiting])[];
+  take(): readonly (readonly [string, WaitingLookup])[];
+  takeAll(): readonly (readonly [string, WaitingLookup])[];
   isEmpty(): boolean;
 }
 
 function createWaitingHashes(isKnown: (hash: string) => boolean): WaitingHashes {
   // There are at most as many of these as keys are remembered.
-  const ofKnown = new Map<string, Waiting>();
-  const others = new Map<string, Waiting>();
-  const take = (max: number): readonly (readonly [string, Waiting])[] => {
+  const ofKnown = new Map<string, WaitingLookup>();
+  const others = new Map<string, WaitingLookup>();
+  const take = (max: number): readonly (readonly [string, WaitingLookup])[] => {
     const taken = [...[...ofKnown].slice(0, max), ...[...others].slice(0, max)].slice(0, max);
     for (const [hash] of taken) if (!ofKnown.delete(hash)) others.delete(hash);
     return taken;
@@ -241,7 +244,7 @@ function createWaitingHashes(isKnown: (hash: string) => boolean): WaitingHashes 
       if (list === others && others.size >= MAX_WAITING) {
         throw unavailable("This server checks too many unknown API keys at the moment: try again.");
       }
-      const entry: Waiting = Promise.withResolvers<KnownKey | undefined>();
+      const entry: WaitingLookup = Promise.withResolvers<KnownKey | undefined>();
       list.set(hash, entry);
       return entry.promise;
     },
@@ -252,7 +255,7 @@ function createWaitingHashes(isKnown: (hash: string) => boolean): WaitingHashes 
 }
 
 /** The store failed; it was logged. */
-class StoreError extends Error {
+class CallerStoreError extends Error {
   override readonly name = "StoreError";
 }
 

@@ -5,7 +5,7 @@ import { toPrintable } from "./print-callers.js";
 /** What became of a request. */
 export type FoundRequest = UsageRecord | ({ readonly state: "refused" } & Refusal);
 
-type Line = readonly [name: string, value: string | number | null | undefined];
+type RequestLine = readonly [name: string, value: string | number | null | undefined];
 
 /** What became of a request, one fact in a line. */
 export function printRequest(request: FoundRequest): string {
@@ -17,7 +17,7 @@ export function printRequest(request: FoundRequest): string {
     .join("");
 }
 
-function describeRefusal(refusal: Refusal): readonly Line[] {
+function describeRefusal(refusal: Refusal): readonly RequestLine[] {
   const { id, time, method, path, status, code, param, limit, caller, model, durationMs } = refusal;
   return [
     ["Id", id],
@@ -32,7 +32,7 @@ function describeRefusal(refusal: Refusal): readonly Line[] {
   ];
 }
 
-function describeRecord(record: UsageRecord): readonly Line[] {
+function describeRecord(record: UsageRecord): readonly RequestLine[] {
   const { id, time, caller, model, images, charge, state, task } = record;
   const settled = record.state === "settled" ? record : undefined;
   return [

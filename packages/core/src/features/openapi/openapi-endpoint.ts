@@ -22,7 +22,7 @@ export function createDescriptionRoute({ respond }: RouteHost<unknown>, parts: O
 /** The route of `GET {base}/reference` and the files of this page. */
 export function createReferenceRoute(
   { respond, notFound }: RouteHost<unknown>,
-  parts: ReferenceParts,
+  parts: ReferencePageParts,
 ): GatewayRoute {
   return {
     pattern: REFERENCE_PATH,
@@ -73,7 +73,7 @@ async function respondWithDescription(
 }
 
 /** What the route of the page needs. */
-export interface ReferenceParts {
+export interface ReferencePageParts {
   readonly page: ReferencePage;
   readonly logger: Logger;
 }
@@ -85,7 +85,7 @@ export interface ReferenceParts {
  * @param id the request's id
  */
 async function respondWithReference(
-  { page, logger }: ReferenceParts,
+  { page, logger }: ReferencePageParts,
   file: string,
   { request, id }: { readonly request: GatewayRequest; readonly id: string },
 ): Promise<GatewayResponse | undefined> {

@@ -58,7 +58,7 @@ export function wantsTask(endpoint: Endpoint, headers: HeaderReader): endpoint i
 }
 
 /** A valid request that asks for a task. */
-export interface Submission {
+export interface TaskToSubmit {
   readonly call: NormalizedCall;
   readonly endpoint: TaskEndpoint;
   /** The fields of the body, and whether they came in a form. */
@@ -75,7 +75,7 @@ export interface Submission {
 export async function submitTask(
   parts: SubmitParts,
   host: GatewayRequest,
-  submission: Submission,
+  submission: TaskToSubmit,
 ): Promise<GatewayResponse> {
   const { tasks } = parts;
   const { call, endpoint, fields } = submission;
@@ -149,7 +149,7 @@ function toIdempotencyOutcome(
 /** Stores the task, or finds the task of an earlier submission with the same idempotency key. */
 async function storeTask(
   parts: SubmitParts,
-  submission: Submission,
+  submission: TaskToSubmit,
   more: Pick<NewTask, "webhooks" | "repeat">,
 ): Promise<Task> {
   const { tasks, results, holds, now } = parts;
@@ -188,7 +188,7 @@ async function storeTask(
 
 function toNewTask(
   { tasks, prices }: Pick<SubmitParts, "tasks" | "prices">,
-  { call, endpoint, isForm }: Submission,
+  { call, endpoint, isForm }: TaskToSubmit,
   { id, body, webhooks, repeat }: Pick<NewTask, "id" | "webhooks" | "repeat"> & { readonly body: TaskBody },
 ): Parameters<TaskStore["submit"]> {
   const { ttlMs, keepMs, room } = tasks;

@@ -16,13 +16,13 @@ export interface TaskWatch {
    * long as the `Request` is referenced
    * @throws GatewayError `rate_limit_exceeded` if the caller has too many clients that wait, `overloaded` if the gateway has
    */
-  follow(task: Task, client?: TaskClient): FollowedTask;
+  follow(task: Task, client?: WatchingClient): FollowedTask;
   /** Ends all waits, also those that begin later. */
   close(): void;
 }
 
 /** A client that waits. */
-type TaskClient = Pick<GatewayRequest, "signal">;
+type WatchingClient = Pick<GatewayRequest, "signal">;
 
 /** A task that a client follows. */
 export interface FollowedTask {
@@ -52,7 +52,7 @@ const DEAD_MS = 5 * TICK_MS;
 
 /** A client that follows a task. */
 interface Follower {
-  readonly client: TaskClient | undefined;
+  readonly client: WatchingClient | undefined;
   isOver: boolean;
   /** Ends the wait, if there is one. */
   wake: () => void;

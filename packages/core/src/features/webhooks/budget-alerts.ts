@@ -3,7 +3,7 @@ import type { BudgetAlert } from "../../billing/ledger.js";
 import type { Logger } from "../../logger.js";
 import { toPlainError } from "../../redact.js";
 import { sha256 } from "../../util/sha256.js";
-import type { Endpoint, WebhookEndpoints } from "./endpoints.js";
+import type { MessageEndpoint, WebhookEndpoints } from "./endpoints.js";
 import type { SendResult } from "./schedule.js";
 import type { OutgoingMessage, SendParts } from "./send.js";
 
@@ -15,7 +15,7 @@ export interface AlertWebhooksParts extends Pick<SendParts, "transport" | "now">
 }
 
 /** What is known of an endpoint while alerts wait for it. */
-interface Line {
+interface AlertLine {
   /** The end of the last attempt that was asked for. */
   last: Promise<unknown>;
   /** How many attempts have failed, one after the other. */
@@ -38,11 +38,16 @@ const MAX_REMEMBERED = 10_000;
  */
 export function createAlertWebhooks(parts: AlertWebhooksParts): AlertWebhooks {
   const { logger } = parts;
-  const lines = new Map<string, Line>();
+  const lines = new Map<string, AlertLine>();
   const accepted = new Set<string>();
 
   /** Returns whether the endpoint needs no further attempt. */
-  async function sendTo(name: string, endpoint: Endpoint, alert: BudgetAlert, ms: number): Promise<boolean> {
+  async function sendTo(
+    name: string,
+    endpoint: MessageEndpoint,
+    alert: BudgetAlert,
+    ms: number,
+  ): Promise<boolean> {
     const delivery = JSON.stringify([alert.id, name]);
     if (accepted.has(delivery)) return true;
     const key = JSON.stringify([alert.caller, name]);
@@ -62,7 +67,7 @@ export function createAlertWebhooks(parts: AlertWebhooksParts): AlertWebhooks {
     return isAccepted;
   }
 
-  function note(result: SendResult, line: Line, fields: object): boolean {
+  function note(result: SendResult, line: AlertLine, fields: object): boolean {
     if (result.kind === "delivered") {
       line.failures = 0;
       return true;

@@ -12,7 +12,7 @@ import {
 import { callerEndpointsSchema } from "./webhook-schema.js";
 
 /** An endpoint that was checked. */
-export interface Endpoint {
+export interface MessageEndpoint {
   readonly url: string;
   /** Whether all its addresses must be public. */
   readonly publicOnly: boolean;
@@ -27,12 +27,12 @@ export interface WebhookEndpoints {
    *
    * @throws TypeError if the operator's function returned wrong endpoints
    */
-  find(caller: string): Promise<ReadonlyMap<string, Endpoint>>;
+  find(caller: string): Promise<ReadonlyMap<string, MessageEndpoint>>;
   /** How long an endpoint may take to respond, in milliseconds. */
   readonly timeoutMs: number;
 }
 
-const NONE: ReadonlyMap<string, Endpoint> = new Map();
+const NONE: ReadonlyMap<string, MessageEndpoint> = new Map();
 
 /** @param options validated */
 export function createWebhookEndpoints({
@@ -91,7 +91,7 @@ const MAX_SHOWN = 64;
 function toEndpoints(
   endpoints: CallerEndpoints,
   allowHosts: readonly string[],
-): ReadonlyMap<string, Endpoint> {
+): ReadonlyMap<string, MessageEndpoint> {
   return new Map(
     Object.entries(endpoints).map(([name, { url, secrets }]) => {
       const { href, hostname } = new URL(url);

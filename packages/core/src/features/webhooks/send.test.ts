@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { findClosedUrl, type LoopbackServer, startServer } from "../../testing/start-server.js";
 import { createFetchTransport } from "../../upstream/transport-fetch.js";
 import { createTransport as createNodeTransport } from "../../upstream/transport-node.js";
-import type { Endpoint } from "./endpoints.js";
+import type { MessageEndpoint } from "./endpoints.js";
 import type { SendResult } from "./schedule.js";
 import { type SendParts, sendMessage } from "./send.js";
 import { decodeSecret } from "./webhook-options.js";
@@ -32,7 +32,7 @@ const respond = (status: number, headers: Record<string, string> = {}, body = ""
     response.writeHead(status, headers).end(body);
   });
 
-interface SendOptions extends Partial<Omit<Endpoint, "secrets">> {
+interface SendOptions extends Partial<Omit<MessageEndpoint, "secrets">> {
   readonly secrets?: readonly string[];
   readonly parts?: Partial<SendParts>;
 }

@@ -2,7 +2,7 @@ import { toPlainError } from "../../redact.js";
 import { type Transport, TransportError, type TransportResponse } from "../../upstream/transport.js";
 import { settlesWithin } from "../../util/async.js";
 import { encodeText } from "../../util/utf8.js";
-import type { Endpoint } from "./endpoints.js";
+import type { MessageEndpoint } from "./endpoints.js";
 import type { SendResult } from "./schedule.js";
 
 /** A message, ready to be sent. */
@@ -34,7 +34,7 @@ const MAX_ERROR_LENGTH = 200;
  */
 export async function sendMessage(
   { transport, now, timeoutMs }: SendParts,
-  endpoint: Endpoint,
+  endpoint: MessageEndpoint,
   { id, body }: OutgoingMessage,
 ): Promise<SendResult> {
   const startedAt = performance.now();

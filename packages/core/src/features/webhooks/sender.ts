@@ -8,7 +8,7 @@ import type {
 import type { Logger } from "../../logger.js";
 import { toPlainError } from "../../redact.js";
 import { CallerCounts } from "../../util/fair-share.js";
-import type { Endpoint, WebhookEndpoints } from "./endpoints.js";
+import type { MessageEndpoint, WebhookEndpoints } from "./endpoints.js";
 import { writePayload } from "./payload.js";
 import { planNext, type SendResult } from "./schedule.js";
 import { type SendParts, sendMessage } from "./send.js";
@@ -53,7 +53,7 @@ const RECORD_MS = 15_000;
 const ATTEMPTS_PER_LEASE = 5;
 
 /** The messages for one endpoint that were taken. */
-interface Queue {
+interface MessageQueue {
   readonly name: WebhookEndpointName;
   readonly waiting: TakenMessage[];
   running: number;
@@ -71,7 +71,7 @@ interface TakenMessage {
 /** Creates a sender. Messages for one endpoint do not wait for another endpoint, and their order is not kept. */
 export function createWebhookSender(parts: SenderParts): WebhookSender {
   const { store, logger } = parts;
-  const queues = new Map<string, Queue>();
+  const queues = new Map<string, MessageQueue>();
   const attempts = new Set<Promise<void>>();
   const taken = new CallerCounts();
   /** Whether more messages may be due since the last look. */
@@ -128,7 +128,7 @@ export function createWebhookSender(parts: SenderParts): WebhookSender {
     return due.length > 0;
   }
 
-  function findQueue({ caller, endpoint }: WebhookMessage): Queue {
+  function findQueue({ caller, endpoint }: WebhookMessage): MessageQueue {
     const name = { caller, endpoint };
     const queue = queues.get(keyOf(name)) ?? { name, waiting: [], running: 0, isLeftOut: false };
     queues.set(keyOf(name), queue);
@@ -139,11 +139,11 @@ export function createWebhookSender(parts: SenderParts): WebhookSender {
     return taken.fits(caller, 1, MAX_TAKEN);
   }
 
-  function hasRoom({ name, running, waiting }: Queue): boolean {
+  function hasRoom({ name, running, waiting }: MessageQueue): boolean {
     return running + waiting.length < PER_ENDPOINT && isWithinShare(name.caller);
   }
 
-  function sendNext(queue: Queue): void {
+  function sendNext(queue: MessageQueue): void {
     const { caller } = queue.name;
     while (queue.running < PER_ENDPOINT) {
       const next = queue.waiting.shift();
@@ -224,7 +224,7 @@ function keyOf({ caller, endpoint }: WebhookEndpointName): string {
 async function send(parts: SenderParts, message: WebhookMessage, body: string): Promise<SendResult> {
   const { id, caller, endpoint: name } = message;
   const endpoints = parts.endpoints();
-  let endpoint: Endpoint | undefined;
+  let endpoint: MessageEndpoint | undefined;
   try {
     endpoint = (await endpoints?.find(caller))?.get(name);
   } catch (error) {

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { isName, NAME_RULE } from "../../util/name.js";
+import type { Fields } from "../../util/parse-fields.js";
 import {
   decodeSecret,
   type FindEndpoints,
@@ -14,9 +15,6 @@ const MAX_SECRETS = 5;
 const MAX_URL_LENGTH = 2_048;
 const MAX_TIMEOUT_SECONDS = 60;
 const ENDPOINT_NAME = /^[A-Za-z\d][\w.-]{0,63}$/;
-
-/** The schema of an object has exactly the fields of its type. */
-type Fields<T> = Record<keyof T, z.ZodMiniType>;
 
 const URL_RULE = "must be an https address without credentials and fragment";
 const SECRET_RULE =
