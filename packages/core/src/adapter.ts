@@ -9,7 +9,7 @@ export type {
   StartedAttempt,
   StartedCall,
   Telemetry,
-} from "./features/telemetry/telemetry.js";
+} from "./contract/telemetry.js";
 export type { Gateway } from "./gateway.js";
 export type {
   ClientSignal,

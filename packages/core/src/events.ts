@@ -1,6 +1,6 @@
+import type { CallObservation, SafeCallObserver } from "./contract/observer.js";
+import type { StartedCall } from "./contract/telemetry.js";
 import { GatewayError, isGatewayError, shownCodeOf } from "./errors.js";
-import type { CallObservation, SafeCallObserver } from "./features/telemetry/observation.js";
-import type { StartedCall } from "./features/telemetry/telemetry.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import type { Logger } from "./logger.js";
 import type { AttemptRecord, Caller, ImageRequest, Operation } from "./types.js";

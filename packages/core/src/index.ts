@@ -4,6 +4,7 @@ export type { Authenticate, CallerOptions } from "./auth/authenticate.js";
 export { createMemoryLedger } from "./billing/memory-ledger.js";
 export type { ReleasedRecord, SettledRecord, UnresolvedRecord, UsageRecord } from "./billing/records.js";
 export type { ChannelOptions, TimeoutOptions } from "./channels/channel.js";
+export type { Telemetry } from "./contract/telemetry.js";
 export {
   type ErrorCode,
   type ErrorType,
@@ -13,7 +14,6 @@ export {
 } from "./errors.js";
 export type { BeforeSend, FailureEvent, RequestEvent } from "./events.js";
 export type { Capabilities } from "./families/capabilities.js";
-export type { Telemetry } from "./features/telemetry/telemetry.js";
 export type {
   CallerEndpoints,
   FindEndpoints,

@@ -1,7 +1,7 @@
 import type { Slot } from "../admission/slot.js";
 import type { BilledRequest } from "../billing/records.js";
+import type { SafeCallObserver } from "../contract/observer.js";
 import type { RequestReport } from "../events.js";
-import type { SafeCallObserver } from "../features/telemetry/observation.js";
 import type { GatewayRequest } from "../http.js";
 import type { Logger } from "../logger.js";
 import type { ResolvedModel } from "../models/resolve-model.js";

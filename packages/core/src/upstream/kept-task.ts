@@ -1,5 +1,5 @@
+import type { SafeAttemptObserver } from "../contract/observer.js";
 import type { ProviderTask } from "../families/task.js";
-import type { SafeAttemptObserver } from "../features/telemetry/observation.js";
 import type { Logger } from "../logger.js";
 import { isJsonObject } from "../util/json.js";
 

@@ -1,9 +1,9 @@
 import type { AttemptHistory } from "../channels/attempt-history.js";
 import { createModelHealthId, type Route } from "../channels/channel.js";
 import type { ChannelHealth, RouteAttempt, RouteChange } from "../channels/health.js";
+import type { SafeAttemptObserver } from "../contract/observer.js";
+import type { AttemptDetail, CooldownChange, StartedAttempt } from "../contract/telemetry.js";
 import type { AttemptFailure } from "../families/failure.js";
-import type { SafeAttemptObserver } from "../features/telemetry/observation.js";
-import type { AttemptDetail, CooldownChange, StartedAttempt } from "../features/telemetry/telemetry.js";
 import type { Logger } from "../logger.js";
 import type { AttemptRecord } from "../types.js";
 import type { ParsedResponse, PreparedAttempt } from "./attempt.js";

@@ -1,7 +1,7 @@
 import { type Channel, createModelHealthId, type Route } from "../channels/channel.js";
 import type { ChannelHealth } from "../channels/health.js";
 import type { PausedChannels } from "../channels/paused.js";
-import type { SkippedRoute } from "../features/telemetry/telemetry.js";
+import type { SkippedRoute } from "../contract/telemetry.js";
 
 interface SkipContext {
   readonly health: Pick<ChannelHealth, "readyAt" | "cooldownOf">;

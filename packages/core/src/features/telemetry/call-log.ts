@@ -1,5 +1,5 @@
+import type { AttemptObserver, CallObserver, Telemetry } from "../../contract/telemetry.js";
 import type { Logger } from "../../logger.js";
-import type { AttemptObserver, CallObserver, Telemetry } from "./telemetry.js";
 
 /**
  * Writes the history of each call to the log, for the option `logCalls`: its hold, its attempts with their cooldowns, the

@@ -1,8 +1,5 @@
 import type { HoldEndReport } from "../../billing/records.js";
-import type { ChannelState } from "../../channels/status.js";
-import type { GatewayError } from "../../errors.js";
-import type { Logger } from "../../logger.js";
-import type { AttemptRecord } from "../../types.js";
+import type { CallObservation, SafeAttemptObserver, SafeCallObserver } from "../../contract/observer.js";
 import type {
   AttemptDetail,
   AttemptObserver,
@@ -10,30 +7,11 @@ import type {
   ObservedResponse,
   SkippedRoute,
   StartedAttempt,
-  StartedCall,
   Telemetry,
-} from "./telemetry.js";
-
-/** What observes a call inside the gateway: it does not throw. */
-export type SafeCallObserver = Required<Omit<CallObserver, "logFields" | "link" | "attemptStarted">> &
-  Pick<CallObserver, "logFields" | "link"> & {
-    attemptStarted(attempt: StartedAttempt): SafeAttemptObserver;
-    /** Ends the observation of a call that has neither a response nor a hold. */
-    close(): void;
-  };
-
-/** What observes an attempt inside the gateway: it does not throw. */
-export type SafeAttemptObserver = Required<Omit<AttemptObserver, "headers">> &
-  Pick<AttemptObserver, "headers">;
-
-/** The telemetry of a gateway. */
-export interface CallObservation {
-  /** Returns `undefined` if nothing observes the call. */
-  start(call: StartedCall): SafeCallObserver | undefined;
-  watchChannels(describe: () => readonly ChannelState[]): () => void;
-  /** A logger that adds the observers' fields to each line with the `requestId` of a call in progress. */
-  readonly logger: Logger;
-}
+} from "../../contract/telemetry.js";
+import type { GatewayError } from "../../errors.js";
+import type { Logger } from "../../logger.js";
+import type { AttemptRecord } from "../../types.js";
 
 /** Combines several telemetries, and guards the gateway against what they throw. */
 export function createObservation(telemetries: readonly Telemetry[], logger: Logger): CallObservation {

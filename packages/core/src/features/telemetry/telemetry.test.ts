@@ -1,8 +1,14 @@
 import { describe, expect, it, vi } from "vitest";
+import type {
+  AttemptObserver,
+  CallObserver,
+  SkippedRoute,
+  StartedCall,
+  Telemetry,
+} from "../../contract/telemetry.js";
 import type { GatewayError } from "../../errors.js";
 import type { GatewayOptions } from "../../options/options.js";
 import { ARK_RESPONSE, createPost, createTestGateway, type Provider } from "../../testing/test-gateway.js";
-import type { AttemptObserver, CallObserver, SkippedRoute, StartedCall, Telemetry } from "./telemetry.js";
 
 const BODY = { model: "doodle", prompt: "a lighthouse" };
 const fail = (): never => {
