@@ -60,7 +60,7 @@ export type {
   UsageReports,
   UsageTotal,
 } from "./billing/ledger.js";
-export { readListLimit } from "./billing/list-limit.js";
+export { readListLimit } from "./billing/reports.js";
 export { createMemoryLedger, type MemoryLedgerOptions } from "./billing/memory-ledger.js";
 export {
   type BudgetPeriod,
