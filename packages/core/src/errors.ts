@@ -234,6 +234,11 @@ export function invalidRequest(message: string, param?: string): GatewayError {
   return new GatewayError("invalid_request_error", message, { param });
 }
 
+/** A store or a ledger did not do its work. A client may try again in 5 seconds. */
+export function unavailable(message: string, cause?: unknown): GatewayError {
+  return new GatewayError("gateway_unavailable", message, { retryAfterSeconds: 5, cause });
+}
+
 /** The 503 for a request whose bytes do not fit. */
 export function overloaded(): GatewayError {
   return new GatewayError(

@@ -60,7 +60,6 @@ export type {
   UsageReports,
   UsageTotal,
 } from "./billing/ledger.js";
-export { readListLimit } from "./billing/list-limit.js";
 export { createMemoryLedger, type MemoryLedgerOptions } from "./billing/memory-ledger.js";
 export {
   type BudgetPeriod,
@@ -81,7 +80,7 @@ export {
   type UsageRecord,
   withPeriod,
 } from "./billing/records.js";
-export { assertWanted, compareAge, compareStrings, readTagKey } from "./billing/reports.js";
+export { assertWanted, compareAge, compareStrings, readListLimit, readTagKey } from "./billing/reports.js";
 export {
   checkCallerUpdate,
   checkHold,

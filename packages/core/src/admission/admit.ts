@@ -2,7 +2,7 @@ import type { BilledRequest } from "../billing/records.js";
 import { findLeaseMs } from "../channels/channel.js";
 import type { ChannelHealth } from "../channels/health.js";
 import { createPausedError } from "../channels/paused.js";
-import { GatewayError, isGatewayError } from "../errors.js";
+import { GatewayError, isGatewayError, unavailable } from "../errors.js";
 import type { GatewayResponse, HeaderReader } from "../http.js";
 import type { Logger } from "../logger.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
@@ -75,12 +75,13 @@ export async function admit(
   repeatable?: Repeatable,
 ): Promise<Replay | Admitted> {
   const limits = findLimits(call, moment);
+  const idempotency = repeatable && findIdempotency(call, repeatable);
   const request: AdmissionRequest = {
     id: call.billed.id,
     caller: call.caller.id,
     windows: limits.windows,
     concurrency: limits.concurrency,
-    idempotency: repeatable && (await findIdempotency(call, repeatable)),
+    idempotency: idempotency && (await idempotency),
     channels: call.model.cooldownIds,
   };
   const { revision } = parts.pauses;
@@ -88,7 +89,9 @@ export async function admit(
   try {
     decision = await parts.admission.admit(request);
   } catch (cause) {
-    throw toStoreError(cause, parts, request);
+    if (isGatewayError(cause)) throw cause;
+    parts.logger.error({ requestId: request.id, err: cause }, "The admission store failed.");
+    throw unavailable("This server cannot check its rate limits at the moment: try again.", cause);
   }
   if (decision.kind === "replay") return decision;
   if (decision.kind !== "admitted") throw toRefusalError(decision, limits);
@@ -142,16 +145,6 @@ export function findLeaseMsOf({
 }
 
 type StoreParts = Pick<AdmissionParts, "admission" | "logger">;
-
-function toStoreError(cause: unknown, { logger }: StoreParts, { id }: AdmissionRequest): unknown {
-  if (isGatewayError(cause)) return cause;
-  logger.error({ requestId: id, err: cause }, "The admission store failed.");
-  return new GatewayError(
-    "gateway_unavailable",
-    "This server cannot check its rate limits at the moment: try again.",
-    { retryAfterSeconds: 5, cause },
-  );
-}
 
 /**
  * The permission to run. Call `finish` once, when the call is over. A class whose fields do not refer to the body of the

@@ -1,45 +1,5 @@
 import type { ByteCount } from "../util/held-bytes.js";
 
-/** Bytes that one request holds. */
-export interface TakenBytes extends ByteCount {
-  /** The whole budget. */
-  readonly maxBytes: number;
-  /**
-   * Counts more bytes if they fit. If they do not fit, returns false, counts nothing, and the caller waits: see
-   * {@link ByteBudget}.
-   */
-  add(bytes: number): boolean;
-  /**
-   * Call when the request's body has begun to arrive and is not complete. The caller then waits, see {@link
-   * ByteBudget}.
-   */
-  startReceiving(): void;
-  /** Call when the body is complete or is not read any further. A second call does nothing. */
-  finishReceiving(): void;
-  /** Releases all bytes of the request. After that, nothing is counted any more. A second call does nothing. */
-  release(): void;
-}
-
-/**
- * The bytes of all requests that a gateway holds at a time. Bytes count when they have arrived, not when they are
- * declared.
- *
- * One caller may hold all of the budget while no other caller waits, and else at most `maxCallerShare` of it. A caller
- * waits while a body of its arrives, and for 10 seconds after bytes of its were refused, unless others were accepted
- * since: clients repeat a 503 after a second.
- */
-export interface ByteBudget {
-  /**
-   * Opens the count of one request. Nothing is reserved.
-   * @param expected bytes that the request says it will send
-   * @returns `undefined` if they would not fit now
-   */
-  open(caller: string, expected: number): TakenBytes | undefined;
-  readonly inUse: number;
-  /** The whole budget. */
-  readonly maxBytes: number;
-}
-
 /** The options of a budget. */
 export interface ByteBudgetParts {
   readonly maxBytes: number;
@@ -50,7 +10,7 @@ export interface ByteBudgetParts {
 
 /** Creates a budget without any bytes in use. */
 export function createByteBudget(parts: ByteBudgetParts): ByteBudget {
-  return new Budget(parts);
+  return new ByteBudget(parts);
 }
 
 /** How long a caller counts as waiting after a refusal. */
@@ -66,7 +26,16 @@ interface Account {
   receiving: number;
 }
 
-class Budget implements ByteBudget {
+/**
+ * The bytes of all requests that a gateway holds at a time. Bytes count when they have arrived, not when they are
+ * declared.
+ *
+ * One caller may hold all of the budget while no other caller waits, and else at most `maxCallerShare` of it. A caller
+ * waits while a body of its arrives, and for 10 seconds after bytes of its were refused, unless others were accepted
+ * since: clients repeat a 503 after a second.
+ */
+export class ByteBudget {
+  /** The whole budget. */
   readonly maxBytes: number;
   inUse = 0;
   readonly #maxCallerBytes: number;
@@ -84,12 +53,17 @@ class Budget implements ByteBudget {
     this.#now = now;
   }
 
+  /**
+   * Opens the count of one request. Nothing is reserved.
+   * @param expected bytes that the request says it will send
+   * @returns `undefined` if they would not fit now
+   */
   open(caller: string, expected: number): TakenBytes | undefined {
     const account = this.#accounts.get(caller) ?? { caller, bytes: 0, requests: 0, receiving: 0 };
     if (!this.accepts(account, expected)) return undefined;
     if (account.requests === 0) this.#accounts.set(caller, account);
     account.requests += 1;
-    return new Taken(this, account);
+    return new TakenBytes(this, account);
   }
 
   close(account: Account): void {
@@ -136,20 +110,26 @@ class Budget implements ByteBudget {
   }
 }
 
-class Taken implements TakenBytes {
-  readonly #budget: Budget;
+/** Bytes that one request holds. */
+export class TakenBytes implements ByteCount {
+  readonly #budget: ByteBudget;
   readonly #account: Account;
+  /** The whole budget. */
   readonly maxBytes: number;
   #own = 0;
   #isReceiving = false;
   #isReleased = false;
 
-  constructor(budget: Budget, account: Account) {
+  constructor(budget: ByteBudget, account: Account) {
     this.maxBytes = budget.maxBytes;
     this.#budget = budget;
     this.#account = account;
   }
 
+  /**
+   * Counts more bytes if they fit. If they do not fit, returns false, counts nothing, and the caller waits: see
+   * {@link ByteBudget}.
+   */
   add(bytes: number): boolean {
     if (this.#isReleased || !this.#budget.accepts(this.#account, bytes)) return false;
     this.#budget.forgetRefusal(this.#account);
@@ -165,18 +145,24 @@ class Taken implements TakenBytes {
     if (!this.#isReleased) this.#count(-Math.min(bytes, this.#own));
   }
 
+  /**
+   * Call when the request's body has begun to arrive and is not complete. The caller then waits, see {@link
+   * ByteBudget}.
+   */
   startReceiving(): void {
     if (this.#isReceiving || this.#isReleased) return;
     this.#isReceiving = true;
     this.#budget.changeReceiving(this.#account, 1);
   }
 
+  /** Call when the body is complete or is not read any further. A second call does nothing. */
   finishReceiving(): void {
     if (!this.#isReceiving) return;
     this.#isReceiving = false;
     this.#budget.changeReceiving(this.#account, -1);
   }
 
+  /** Releases all bytes of the request. After that, nothing is counted any more. A second call does nothing. */
   release(): void {
     if (this.#isReleased) return;
     this.finishReceiving();

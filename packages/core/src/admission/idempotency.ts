@@ -6,6 +6,7 @@ import { lendChunks } from "../images/lend-chunks.js";
 import { stringifyUploads, type UploadedImage } from "../images/reference-image.js";
 import type { JsonObject } from "../util/json.js";
 import { sha256 } from "../util/sha256.js";
+import { encodeText, toBytes } from "../util/utf8.js";
 import type { IdempotencyRequest, StoredResponse } from "./store.js";
 
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
@@ -109,7 +110,7 @@ async function hashUpload(image: UploadedImage): Promise<string> {
 }
 
 function hash(value: string | Uint8Array): Promise<string> {
-  return hashBytes(typeof value === "string" ? new TextEncoder().encode(value) : value);
+  return hashBytes(toBytes(value));
 }
 
 async function hashBytes(bytes: Uint8Array): Promise<string> {
@@ -151,7 +152,7 @@ export function renderReplay({ status, headers, body }: StoredResponse, requestI
 function toBodyString(body: GatewayResponseBody, maxBytes: number): string | undefined {
   if (typeof body === "string") {
     // Each character has at least one byte, so a body of megabytes need not be encoded.
-    const isSmall = body.length <= maxBytes && new TextEncoder().encode(body).length <= maxBytes;
+    const isSmall = body.length <= maxBytes && encodeText(body).length <= maxBytes;
     return isSmall ? body : undefined;
   }
   if (!(body instanceof Uint8Array) || body.length > maxBytes) return undefined;

@@ -65,13 +65,12 @@ export function createMemoryAdmissionStore(options: MemoryAdmissionStoreOptions 
       const at = now();
       const repeat = idempotency && keys.findRepeat(idempotency, at);
       if (repeat !== undefined) return repeat;
-      const reached = limits.find((limit) => windows.isReached(limit, at));
-      if (reached !== undefined) {
-        return { kind: "limited", limit: reached, windows: limits.map((limit) => windows.read(limit, at)) };
+      for (const limit of limits) {
+        if (windows.isReached(limit, at))
+          return { kind: "limited", limit, windows: windows.read(limits, at) };
       }
-      const full = concurrency.find((limit) => slots.isFull(limit, at));
-      if (full !== undefined) {
-        return { kind: "crowded", limit: full, windows: limits.map((limit) => windows.read(limit, at)) };
+      for (const limit of concurrency) {
+        if (slots.isFull(limit, at)) return { kind: "crowded", limit, windows: windows.read(limits, at) };
       }
       for (const limit of concurrency) slots.take(limit, id, at);
       if (idempotency !== undefined) keys.begin(idempotency, id, at);
@@ -84,7 +83,7 @@ export function createMemoryAdmissionStore(options: MemoryAdmissionStoreOptions 
         kind: "admitted",
         windows: limits.map((limit) => windows.take(limit, at)),
         // `fromEntries`, because an assignment to `__proto__` would not add a field.
-        cooldowns: Object.fromEntries(cooling),
+        cooldowns: cooling.length === 0 ? {} : Object.fromEntries(cooling),
       };
     },
 
@@ -135,8 +134,9 @@ function createWindowCounts() {
   return {
     /** True if the window has no room for the cost of the limit. */
     isReached: (limit: WindowLimit, now: number) => limit.cost > countRemaining(limit, find(limit, now)),
-    /** Returns the state of the window without the cost of the limit. */
-    read: (limit: WindowLimit, now: number) => toState(limit, find(limit, now), now),
+    /** Returns the states of the windows without the costs of the limits. */
+    read: (limits: readonly WindowLimit[], now: number) =>
+      limits.map((limit) => toState(limit, find(limit, now), now)),
     /** Returns what was counted. */
     count(limit: CountsRequest["windows"][number], now: number) {
       const { count = 0, endsAt = now } = find(limit, now) ?? {};

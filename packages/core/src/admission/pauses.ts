@@ -1,9 +1,10 @@
 import type { Channel } from "../channels/channel.js";
 import { type ChannelPause, type PausedChannels, pauseIdOf } from "../channels/paused.js";
-import { GatewayError, invalidRequest, isGatewayError } from "../errors.js";
+import { type GatewayError, invalidRequest, isGatewayError, unavailable } from "../errors.js";
 import type { Logger } from "../logger.js";
 import type { Cooldown } from "../types.js";
 import { isJsonObject } from "../util/json.js";
+import { encodeText } from "../util/utf8.js";
 import type { AdmissionStore } from "./store.js";
 
 /** Options of `gateway.pauseChannel`. */
@@ -176,15 +177,14 @@ function checkOptions(options: PauseOptions): PauseOptions & { readonly by: stri
 }
 
 function checkString(value: unknown, name: string): void {
-  const isShort = typeof value === "string" && new TextEncoder().encode(value).length <= MAX_BYTES;
+  const isShort = typeof value === "string" && encodeText(value).length <= MAX_BYTES;
   if (!isShort) throw invalidRequest(`${name} must be a string of at most ${MAX_BYTES} bytes.`, name);
 }
 
 function unconfirmed(cause?: unknown): GatewayError {
-  return new GatewayError(
-    "gateway_unavailable",
+  return unavailable(
     "The admission store did not confirm the change. It may take effect later: look at the channel's state, or try again.",
-    { retryAfterSeconds: 5, cause },
+    cause,
   );
 }
 

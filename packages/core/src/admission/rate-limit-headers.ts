@@ -22,25 +22,23 @@ export function addRateLimits(
 ): Record<string, string> {
   const { windows, concurrency } = limits;
   if (windows.length === 0 && concurrency.length === 0) return headers;
-  const policies: string[] = [];
-  const items: string[] = [];
-  const tightest: { requests?: Standing; images?: Standing } = {};
+  const { policy, names } = findHeaderStrings(limits);
+  let items = "";
+  let requests: Standing | undefined;
+  let images: Standing | undefined;
   for (const [index, limit] of windows.entries()) {
-    policies.push(toWindowPolicy(limit));
     const state = states.windows[index];
     if (state === undefined) continue;
-    const standing = { limit, state };
-    items.push(toWindowItem(standing));
-    tightest[limit.name] = pickTighter(tightest[limit.name], standing);
+    items += `${items && ", "}${names[index]};r=${toInteger(state.remaining)};t=${toSeconds(state.resetMs)}`;
+    if (limit.name === "requests") requests = pickTighter(requests, { limit, state });
+    else images = pickTighter(images, { limit, state });
   }
-  for (const limit of concurrency) {
-    policies.push(toConcurrencyPolicy(limit));
-    if (limit.key === states.crowded?.key) items.push(`"${toName("concurrent", limit)}";r=0`);
-  }
-  headers["ratelimit-policy"] = policies.join(", ");
-  if (items.length > 0) headers["ratelimit"] = items.join(", ");
+  const { crowded } = states;
+  const full = crowded && concurrency.find(({ key }) => key === crowded.key);
+  if (full !== undefined) items += `${items && ", "}"${toName("concurrent", full)}";r=0`;
+  headers["ratelimit-policy"] = policy;
+  if (items !== "") headers["ratelimit"] = items;
   // OpenAI's clients know one limit of each kind, so they get the one that is closer to its end.
-  const { requests, images } = tightest;
   if (requests !== undefined) {
     headers["x-ratelimit-limit-requests"] = String(requests.limit.limit);
     headers["x-ratelimit-remaining-requests"] = String(requests.state.remaining);
@@ -112,8 +110,24 @@ function pickTighter(one: Standing | undefined, other: Standing): Standing {
   return (byRemaining || one.state.resetMs - other.state.resetMs) < 0 ? other : one;
 }
 
-function toWindowItem({ limit, state }: Standing): string {
-  return `"${toName(limit.name, limit)}";r=${toInteger(state.remaining)};t=${toSeconds(state.resetMs)}`;
+/** What the headers of all calls with the same limits have in common. */
+interface HeaderStrings {
+  readonly policy: string;
+  /** The quoted names of the windows. */
+  readonly names: readonly string[];
+}
+
+/** `toCallLimits` returns the same limits for many calls. */
+const remembered = new WeakMap<CallLimits, HeaderStrings>();
+
+function findHeaderStrings(limits: CallLimits): HeaderStrings {
+  const known = remembered.get(limits);
+  if (known !== undefined) return known;
+  const { windows, concurrency } = limits;
+  const policy = [...windows.map(toWindowPolicy), ...concurrency.map(toConcurrencyPolicy)].join(", ");
+  const strings = { policy, names: windows.map((limit) => `"${toName(limit.name, limit)}"`) };
+  remembered.set(limits, strings);
+  return strings;
 }
 
 function toWindowPolicy(limit: WindowLimit & LimitScope): string {

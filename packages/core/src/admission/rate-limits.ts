@@ -1,4 +1,6 @@
 import type { CallerLimits } from "../types.js";
+import { haveSameFields } from "../util/json.js";
+import { removeOldest } from "../util/linked-list.js";
 import type { ConcurrencyLimit, WindowLimit } from "./store.js";
 
 /** The limits that apply to one call. */
@@ -43,14 +45,20 @@ export function mergeLimits(own: CallerLimits | undefined, gateway: CallerLimits
   };
 }
 
+const MAX_REMEMBERED = 1_000;
+/** The limits of the last call of each caller, and what they depend on. Most calls of a caller have the same. */
+const remembered = new Map<string, { readonly facts: object; readonly limits: CallLimits }>();
+
 /** Returns all limits of a call: first the caller's limits, then the caller's limits for the model. */
 export function toCallLimits(sources: LimitSources): CallLimits {
   const { callerId, callerLimits, model, modelLimits } = sources;
-  const limits: GrowingLimits = { windows: [], concurrency: [] };
-  addLimits(limits, callerLimits, { owner: [callerId], sources });
-  if (modelLimits !== undefined) {
-    addLimits(limits, modelLimits, { owner: [callerId, model], model, sources });
-  }
+  // The fields of the caller's limits are compared, because they may be in a new object for each call.
+  const facts = { ...sources, ...callerLimits, callerLimits: undefined };
+  const last = remembered.get(callerId);
+  if (last !== undefined && haveSameFields(last.facts, facts)) return last.limits;
+  const limits = listLimits(sources, modelLimits === undefined ? [] : [[model, modelLimits]]);
+  remembered.set(callerId, { facts, limits });
+  removeOldest(remembered, MAX_REMEMBERED);
   return limits;
 }
 
@@ -61,48 +69,36 @@ export interface CallerLimitSources extends Pick<LimitSources, "callerId" | "cal
 }
 
 /** Returns all limits of a caller with the keys of {@link toCallLimits}. They have no cost and no lease, as for no call. */
-export function listCallerLimits({ callerId, callerLimits, modelLimits }: CallerLimitSources): CallLimits {
-  const limits: GrowingLimits = { windows: [], concurrency: [] };
-  const sources = { maxImages: 0, leaseMs: 0 };
-  addLimits(limits, callerLimits, { owner: [callerId], sources });
-  for (const [model, own] of Object.entries(modelLimits)) {
-    addLimits(limits, own, { owner: [callerId, model], model, sources });
-  }
-  return limits;
+export function listCallerLimits({ modelLimits, ...own }: CallerLimitSources): CallLimits {
+  return listLimits({ ...own, maxImages: 0, leaseMs: 0 }, Object.entries(modelLimits));
 }
 
-interface GrowingLimits extends CallLimits {
-  readonly windows: (WindowLimit & LimitScope)[];
-  readonly concurrency: (ConcurrencyLimit & LimitScope)[];
-}
-
-interface LimitOwner {
-  readonly owner: readonly string[];
-  readonly model?: string;
-  readonly sources: Pick<LimitSources, "maxImages" | "leaseMs">;
-}
-
-function addLimits(
-  { windows, concurrency }: GrowingLimits,
-  { requestsPerMinute, imagesPerMinute, concurrent }: CallerLimits,
-  { owner, model, sources }: LimitOwner,
-): void {
-  // JSON keeps the names apart whatever they contain, and writes lone surrogates in a form that every store keeps.
-  const endOfKey = JSON.stringify(owner).slice(1);
-  const withScope = <Limit extends object>(limit: Limit): Limit & LimitScope =>
-    model === undefined ? limit : { ...limit, model };
-  const windowMs = MINUTE_MS;
-  if (typeof requestsPerMinute === "number") {
-    const key = `["requests",${endOfKey}`;
-    windows.push(withScope({ name: "requests", key, limit: requestsPerMinute, windowMs, cost: 1 }));
-  }
-  if (typeof imagesPerMinute === "number") {
-    const key = `["images",${endOfKey}`;
-    const cost = sources.maxImages;
-    windows.push(withScope({ name: "images", key, limit: imagesPerMinute, windowMs, cost }));
-  }
-  if (typeof concurrent === "number") {
-    const key = `["concurrent",${endOfKey}`;
-    concurrency.push(withScope({ key, limit: concurrent, leaseMs: sources.leaseMs }));
-  }
+/** Lists the limits of a caller, then those for each model. */
+function listLimits(
+  { callerId, callerLimits, maxImages, leaseMs }: Omit<LimitSources, "model" | "modelLimits">,
+  ofModels: readonly [string, CallerLimits][],
+): CallLimits {
+  const windows: (WindowLimit & LimitScope)[] = [];
+  const concurrency: (ConcurrencyLimit & LimitScope)[] = [];
+  const add = (limits: CallerLimits, model?: string): void => {
+    const { requestsPerMinute, imagesPerMinute, concurrent } = limits;
+    // JSON keeps the names apart whatever they contain, and writes lone surrogates in a form that every store keeps.
+    const endOfKey = JSON.stringify(model === undefined ? [callerId] : [callerId, model]).slice(1);
+    const scope: LimitScope = model === undefined ? {} : { model };
+    const windowMs = MINUTE_MS;
+    if (typeof requestsPerMinute === "number") {
+      const key = `["requests",${endOfKey}`;
+      windows.push({ name: "requests", key, limit: requestsPerMinute, windowMs, cost: 1, ...scope });
+    }
+    if (typeof imagesPerMinute === "number") {
+      const key = `["images",${endOfKey}`;
+      windows.push({ name: "images", key, limit: imagesPerMinute, windowMs, cost: maxImages, ...scope });
+    }
+    if (typeof concurrent === "number") {
+      concurrency.push({ key: `["concurrent",${endOfKey}`, limit: concurrent, leaseMs, ...scope });
+    }
+  };
+  add(callerLimits);
+  for (const [model, limits] of ofModels) add(limits, model);
+  return { windows, concurrency };
 }

@@ -1,4 +1,4 @@
-import { GatewayError, isGatewayError } from "../errors.js";
+import { isGatewayError, unavailable } from "../errors.js";
 import type { Logger } from "../logger.js";
 import { foldCase } from "../models/resolve-model.js";
 import type { Caller, CallerLimits } from "../types.js";
@@ -79,11 +79,7 @@ export function createLimitReports({
     } catch (cause) {
       if (isGatewayError(cause)) throw cause;
       logger.error({ err: cause, caller }, "The admission store failed; limits could not be read.");
-      throw new GatewayError(
-        "gateway_unavailable",
-        "This server cannot read its rate limits at the moment: try again.",
-        { retryAfterSeconds: 5, cause },
-      );
+      throw unavailable("This server cannot read its rate limits at the moment: try again.", cause);
     }
   };
   const fold = isCaseInsensitive ? foldCase : String;

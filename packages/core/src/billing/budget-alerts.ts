@@ -1,3 +1,4 @@
+import { createListeners } from "../util/async.js";
 import { type Decimal, formatDecimal, isAtMost, multiplyDecimal, readDecimal } from "../util/decimal.js";
 import type { Balance, BudgetAlert, BudgetThreshold, PeriodBalance } from "./ledger.js";
 import { parsePeriodKey } from "./periods.js";
@@ -20,9 +21,13 @@ export function findAlerts({ settled, budget, alerted }: BudgetAccount): readonl
   const whole = readDecimal(budget);
   if (whole.units === 0n) return [];
   const percent = multiplyDecimal(settled, 100);
-  return BUDGET_THRESHOLDS.filter(
-    (threshold) => threshold > alerted && isAtMost(multiplyDecimal(whole, threshold), percent),
-  );
+  const reached: BudgetThreshold[] = [];
+  for (const threshold of BUDGET_THRESHOLDS) {
+    if (threshold <= alerted) continue;
+    if (!isAtMost(multiplyDecimal(whole, threshold), percent)) break;
+    reached.push(threshold);
+  }
+  return reached;
 }
 
 /** The stored facts of an alert. */
@@ -76,16 +81,5 @@ export interface AlertListeners {
 }
 
 export function createAlertListeners(): AlertListeners {
-  const listeners = new Set<() => void>();
-  return {
-    tell: () => {
-      for (const listener of listeners) listener();
-    },
-    watch: (listener) => {
-      // A function of its own, so that the same listener may watch twice.
-      const own = (): void => listener();
-      listeners.add(own);
-      return () => void listeners.delete(own);
-    },
-  };
+  return createListeners();
 }

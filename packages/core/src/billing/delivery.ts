@@ -1,5 +1,6 @@
 import type { Logger } from "../logger.js";
-import { isPromiseLike, settlesWithin } from "../util/async.js";
+import { finishWithin, isPromiseLike } from "../util/async.js";
+import { removeOldest } from "../util/linked-list.js";
 import type { BudgetAlert, BudgetStore, EntryFailure, Ledger } from "./ledger.js";
 import type { UsageRecord } from "./records.js";
 
@@ -166,8 +167,7 @@ const MAX_WAITING = 10_000;
 
 function addTo(ids: Set<string>, id: string): void {
   ids.add(id);
-  const [oldest] = ids;
-  if (ids.size > MAX_WAITING && oldest !== undefined) ids.delete(oldest);
+  removeOldest(ids, MAX_WAITING);
 }
 
 /** There is one pass over the waiting items at a time. */
@@ -180,27 +180,25 @@ function createQueueDelivery<T extends { readonly id: string }>(queue: Queue<T>)
   async function runPass(): Promise<void> {
     const failed = new Set<string>();
     try {
-      while (!stopping.signal.aborted && (await deliverBatch(failed))) continue;
+      let mayMoreWait = true;
+      while (mayMoreWait && !stopping.signal.aborted) {
+        const taken = await queue.take(BATCH, LEASE_MS);
+        // If the function takes longer than the lease, the pass gets the same item again. It must not go on forever.
+        const fresh = failed.size === 0 ? taken : taken.filter(({ id }) => !failed.has(id));
+        const slow: Promise<void>[] = [];
+        for (const item of fresh) {
+          const accepted = deliver(item, failed);
+          if (accepted !== undefined) slow.push(accepted);
+        }
+        if (slow.length > 0) await Promise.all(slow);
+        const delivered = failed.size === 0 ? fresh : fresh.filter(({ id }) => !failed.has(id));
+        if (delivered.length > 0) await queue.markDelivered(delivered);
+        mayMoreWait = fresh.length === BATCH;
+      }
     } catch (error) {
       logger.error({ err: error }, `The ledger failed; ${items} are delivered later.`);
     }
     running = undefined;
-  }
-
-  /** Returns whether more records may wait. */
-  async function deliverBatch(failed: Set<string>): Promise<boolean> {
-    const taken = await queue.take(BATCH, LEASE_MS);
-    // If the function takes longer than the lease, the pass gets the same item again. It must not go on forever.
-    const fresh = failed.size === 0 ? taken : taken.filter(({ id }) => !failed.has(id));
-    const slow: Promise<void>[] = [];
-    for (const item of fresh) {
-      const accepted = deliver(item, failed);
-      if (accepted !== undefined) slow.push(accepted);
-    }
-    if (slow.length > 0) await Promise.all(slow);
-    const delivered = failed.size === 0 ? fresh : fresh.filter(({ id }) => !failed.has(id));
-    if (delivered.length > 0) await queue.markDelivered(delivered);
-    return fresh.length === BATCH;
   }
 
   /** Returns a promise only if the operator's function does. */
@@ -211,16 +209,13 @@ function createQueueDelivery<T extends { readonly id: string }>(queue: Queue<T>)
     };
     try {
       const sent = send?.(item);
-      return isPromiseLike(sent) ? finishInTime(Promise.resolve(sent)).catch(fail) : undefined;
+      if (!isPromiseLike(sent)) return undefined;
+      const createError = (): Error => new Error(`${name} did not end in time.`);
+      return finishWithin(Promise.resolve(sent), { ms: LEASE_MS, createError }).then(() => undefined, fail);
     } catch (error) {
       fail(error);
       return undefined;
     }
-  }
-
-  async function finishInTime(sent: Promise<unknown>): Promise<void> {
-    if (!(await settlesWithin(sent, LEASE_MS))) throw new Error(`${name} did not end in time.`);
-    await sent;
   }
 
   function begin(): Promise<void> {

@@ -1,9 +1,11 @@
-import { GatewayError } from "../errors.js";
+import { GatewayError, unavailable } from "../errors.js";
 import type { Logger } from "../logger.js";
 import type { SentTo } from "../types.js";
 import { callStore } from "../util/async.js";
-import { createLinkedList, type Link, type LinkedList } from "../util/linked-list.js";
+import { haveSameFields } from "../util/json.js";
+import { createLinkedList, type Link, type LinkedList, removeOldest } from "../util/linked-list.js";
 import { readBudget } from "./budget.js";
+import type { Price, RequestBounds } from "./charge.js";
 import type { Ledger, SettleResult } from "./ledger.js";
 import {
   type BilledRequest,
@@ -95,12 +97,8 @@ interface HoldParts {
 export function createHolds(parts: HoldParts): Holds {
   const { ledger, logger, now } = parts;
   const openHolds = createLinkedList<Hold>();
-  const lateWrites = createLateWrites();
-  const holdParts: OpenHoldParts = {
-    ...parts,
-    openHolds,
-    repeat: (write, error, fields) => repeatOrDefer(write, error, { fields, lateWrites, logger }),
-  };
+  const lateWrites = createLateWrites(logger);
+  const holdParts: OpenHoldParts = { ...parts, openHolds, lateWrites };
 
   /** The hold may have been made although the ledger failed. The request is not sent, so it must not be charged. */
   async function releaseUnsure(id: string): Promise<void> {
@@ -128,10 +126,9 @@ export function createHolds(parts: HoldParts): Holds {
         (cause: unknown) => {
           logger.error({ requestId: request.id, err: cause }, "The ledger failed; the request was not sent.");
           keepAlive(releaseUnsure(request.id));
-          throw new GatewayError(
-            "gateway_unavailable",
+          throw unavailable(
             "This server cannot reach its billing ledger at the moment: try again. Nothing was sent or charged.",
-            { retryAfterSeconds: 5, cause },
+            cause,
           );
         },
       );
@@ -141,7 +138,7 @@ export function createHolds(parts: HoldParts): Holds {
     keepUpstream:
       ledger.keepUpstream && ledger.takeKept && (async (id, upstream) => ledger.keepUpstream?.(id, upstream)),
     write: (write, fields) =>
-      callStore(write).catch((error: unknown) => holdParts.repeat(write, error, fields)),
+      callStore(write).catch((error: unknown) => lateWrites.repeat(write, error, fields)),
     abandonAll() {
       for (const hold of openHolds) hold.abandon();
     },
@@ -158,6 +155,17 @@ export function budgetError(): GatewayError {
   );
 }
 
+/** The last estimate of each price, because most requests for a model have the same bounds. */
+const lastEstimates = new WeakMap<Price, { readonly bounds: RequestBounds; readonly amount: string }>();
+
+function estimateAmount(price: Price, bounds: RequestBounds): string {
+  const last = lastEstimates.get(price);
+  if (last !== undefined && haveSameFields(last.bounds, bounds)) return last.amount;
+  const { amount } = price.estimate(bounds);
+  lastEstimates.set(price, { bounds: { ...bounds }, amount });
+  return amount;
+}
+
 /** The hold of a request, for a ledger. */
 export function toHoldRecord(
   request: BilledRequest,
@@ -165,20 +173,15 @@ export function toHoldRecord(
   now: number,
 ): Parameters<Ledger["hold"]>[0] {
   const { budget, bounds, price } = request;
-  return {
-    ...copyFacts(request),
-    amount: price?.estimate(bounds).amount ?? null,
-    ...(budget !== undefined && readBudget(budget)),
-    ttlMs,
-    expiresAt: now + ttlMs,
-  };
+  const amount = price === undefined ? null : estimateAmount(price, bounds);
+  const facts = { ...copyFacts(request), amount };
+  return { ...facts, ...(budget !== undefined && readBudget(budget)), ttlMs, expiresAt: now + ttlMs };
 }
 
 interface OpenHoldParts extends Omit<HoldParts, "ledger"> {
   readonly ledger: Pick<Ledger, "settle" | "release">;
   readonly openHolds: LinkedList<Hold>;
-  /** Repeats a write that has failed. Does not reject. */
-  readonly repeat: (write: LedgerWrite, error: unknown, fields: object) => Promise<void>;
+  readonly lateWrites: LateWrites;
 }
 
 /** The hold of a task ends with the task, whose end has the record. A probe leaves none. */
@@ -225,8 +228,7 @@ class OpenHold implements Hold {
     });
     // The last response says nothing about what an earlier attempt made.
     const isKnown = outcome.isConclusive === true && sentTo.isRepeated !== true;
-    if (record.unpriced === true) reportUnpriced(record, logger);
-    if (record.reportedUsage !== undefined || record.reportedPixels !== undefined) reportCut(record, logger);
+    report(record, logger);
     const end: HoldEnd = { state: "settled", isNothingMade: isKnown && isNothingMade(record) };
     this.record = record;
     this.#ending = this.#write(end, () => ledger.settle(record));
@@ -259,7 +261,7 @@ class OpenHold implements Hold {
         const { record } = this;
         const again = (): Promise<void> => write().then((result) => this.#noteLate(result));
         const fields = { requestId: this.#request.id, ...(record !== undefined && { record }) };
-        return this.#parts.repeat(again, error, fields).then(() => this.#end(end));
+        return this.#parts.lateWrites.repeat(again, error, fields).then(() => this.#end(end));
       },
     );
   }
@@ -279,68 +281,46 @@ class OpenHold implements Hold {
 
 type LedgerWrite = () => Promise<void>;
 
-interface DeferredWrite extends Pick<HoldParts, "logger"> {
-  readonly fields: object;
-  readonly lateWrites: LateWrites;
-}
-
-async function repeatOrDefer(
-  write: LedgerWrite,
-  error: unknown,
-  { fields, lateWrites, logger }: DeferredWrite,
-): Promise<void> {
-  const failure = await repeatWrite(write, error);
-  if (failure === undefined) return;
-  logger.error(
-    { ...fields, err: failure.error },
-    "The ledger did not accept a write in time, such as a charge; it is retried every 10 s.",
-  );
-  lateWrites.add(write);
-}
-
 /** The waits before each retry. Their sum is shorter than clients wait for the end of a response. */
 const RETRY_MS: readonly number[] = [50, 250, 1_000, 4_000];
 
-/** Returns the last failure if the ledger accepted the write in none of the further attempts. */
-async function repeatWrite(
-  write: LedgerWrite,
-  error: unknown,
-): Promise<{ readonly error: unknown } | undefined> {
-  let last = error;
-  for (const waitMs of RETRY_MS) {
-    await new Promise((resolve) => {
-      setTimeout(resolve, waitMs);
-    });
-    try {
-      await write();
-      return undefined;
-    } catch (failure) {
-      last = failure;
-    }
-  }
-  return { error: last };
-}
+const MAX_WAITING = 10_000;
+const MAX_UNSURE = 1_000;
 
 /** Writes that the ledger did not accept while their clients waited. They are lost if the process dies. */
 interface LateWrites {
-  /** Adds the end of a hold. If there are too many, the oldest is dropped, and its hold is left to a sweep. */
-  add(write: LedgerWrite): void;
+  /**
+   * Repeats a write that has failed. After the last retry it is kept for `run`. If there are too many, the oldest is dropped,
+   * and its hold is left to a sweep. Does not reject.
+   */
+  repeat(write: LedgerWrite, error: unknown, fields: object): Promise<void>;
   /** Adds the release of a hold that may not exist. If there are too many, the release is not kept. */
   addUnsure(release: LedgerWrite): void;
   run(): Promise<void>;
 }
 
-const MAX_WAITING = 10_000;
-const MAX_UNSURE = 1_000;
-
-function createLateWrites(): LateWrites {
+function createLateWrites(logger: Logger): LateWrites {
   const waiting = new Set<LedgerWrite>();
   const unsure = new Set<LedgerWrite>();
   return {
-    add(write) {
-      const [oldest] = waiting;
-      if (waiting.size >= MAX_WAITING && oldest !== undefined) waiting.delete(oldest);
+    async repeat(write, error, fields) {
+      let last = error;
+      for (const waitMs of RETRY_MS) {
+        await new Promise((resolve) => {
+          setTimeout(resolve, waitMs);
+        });
+        try {
+          return await write();
+        } catch (failure) {
+          last = failure;
+        }
+      }
+      logger.error(
+        { ...fields, err: last },
+        "The ledger did not accept a write in time, such as a charge; it is retried every 10 s.",
+      );
       waiting.add(write);
+      removeOldest(waiting, MAX_WAITING);
     },
     addUnsure(release) {
       // The first ones are kept: they are the ones that may exist if the ledger stays unreachable.
@@ -372,24 +352,25 @@ function isNothingMade({ images, usage, charge }: SettledRecord): boolean {
   return images === 0 && !isCharged && !usage?.generated_images;
 }
 
-function reportUnpriced({ id, model, charge }: SettledRecord, logger: Logger): void {
-  logger.warn(
-    { requestId: id, model, charge },
-    "The provider did not report all tokens; the charge does not include them.",
-  );
-}
-
-function reportLate({ id, model, caller, charge }: SettledRecord, logger: Logger): void {
+function reportLate({ id: requestId, model, caller, charge }: SettledRecord, logger: Logger): void {
   logger.error(
-    { requestId: id, model, caller, charge },
+    { requestId, model, caller, charge },
     "A request was charged after a sweep had ended its hold: its caller can be above its budget by this charge.",
   );
 }
 
-function reportCut(record: SettledRecord, logger: Logger): void {
-  const { id, model, channel, usage, reportedUsage, reportedPixels } = record;
+/** Reports a charge that the operator should check. */
+function report(record: SettledRecord, logger: Logger): void {
+  const { id: requestId, model, channel, charge, usage, reportedUsage, reportedPixels } = record;
+  if (record.unpriced === true) {
+    logger.warn(
+      { requestId, model, charge },
+      "The provider did not report all tokens; the charge does not include them.",
+    );
+  }
+  if (reportedUsage === undefined && reportedPixels === undefined) return;
   logger.error(
-    { requestId: id, model, channel, reportedUsage, reportedPixels, usage },
+    { requestId, model, channel, reportedUsage, reportedPixels, usage },
     "The provider reported more than the request could make: the report was cut, and so was the charge.",
   );
 }

@@ -1,6 +1,6 @@
 import { countPixels } from "../images/size.js";
 import type { MadeImage } from "../types.js";
-import { type Decimal, formatDecimal, isAtMost } from "../util/decimal.js";
+import { compareDecimals, type Decimal, formatDecimal } from "../util/decimal.js";
 import {
   type ChargeLine,
   type ChargeReport,
@@ -162,20 +162,12 @@ function chargeImages(
   let excess = lines.reduce((sum, { count }) => sum + count, 0) - most;
   if (excess <= 0) return lines;
   const kept = new Map<CountedLine, number>();
-  for (const line of lines.toSorted(comparePrices)) {
+  for (const line of lines.toSorted((one, other) => compareDecimals(one.unit.ofOne, other.unit.ofOne))) {
     const dropped = Math.min(excess, line.count);
     kept.set(line, line.count - dropped);
     excess -= dropped;
   }
   return lines.map((line) => ({ ...line, count: kept.get(line) ?? line.count }));
-}
-
-function comparePrices(
-  { unit: { ofOne: one } }: CountedLine,
-  { unit: { ofOne: other } }: CountedLine,
-): number {
-  if (!isAtMost(one, other)) return 1;
-  return isAtMost(other, one) ? 0 : -1;
 }
 
 /** Prices images. Pixels above the most that was requested are cut to it. */

@@ -7,6 +7,7 @@ import {
   readDecimal,
   ZERO,
 } from "../util/decimal.js";
+import { removeOldest } from "../util/linked-list.js";
 import {
   createAlert,
   createAlertListeners,
@@ -15,22 +16,9 @@ import {
   toPeriodBalance,
 } from "./budget-alerts.js";
 import type { Balance, BudgetAlert, BudgetStore, PeriodBalance } from "./ledger.js";
-import { readListLimit } from "./list-limit.js";
 import { findPeriod } from "./periods.js";
 import type { HoldRecord } from "./records.js";
-import { compareStrings } from "./reports.js";
-
-/** The accounts of the callers, over all time and by period. Each change also counts in the period, if there is one. */
-export interface MemoryBalances {
-  of(caller: string): Balance;
-  /** Adds a hold if its budget covers it. Otherwise returns the balance that the budget was compared with. */
-  reserve(hold: HoldRecord, amount: Decimal, period: string | undefined): Balance | undefined;
-  free(caller: string, amount: Decimal, period: string | undefined): void;
-  charge(caller: string, amount: Decimal, period: string | undefined): void;
-  /** Takes a charge back. */
-  refund(caller: string, amount: Decimal, period: string | undefined): void;
-  readonly store: BudgetStore;
-}
+import { compareStrings, readListLimit } from "./reports.js";
 
 interface Account {
   settled: Decimal;
@@ -47,8 +35,13 @@ const MAX_PERIODS = 10_000;
 /** How many alerts wait to be delivered. Beyond this, the oldest are dropped. */
 const MAX_ALERTS = 10_000;
 
-/** The balances of a ledger in memory, with its clock in milliseconds since 1970. */
-export function createMemoryBalances(now: () => number): MemoryBalances {
+/**
+ * Creates the accounts of the callers of a ledger in memory, over all time and by period. Each change also counts in the period,
+ * if there is one.
+ *
+ * @param now milliseconds since 1970
+ */
+export function createMemoryBalances(now: () => number) {
   const totals = new Map<string, Account>();
   /** By period, then by caller. */
   const periods = new Map<string, Map<string, Account>>();
@@ -97,18 +90,18 @@ export function createMemoryBalances(now: () => number): MemoryBalances {
       const ofPeriod = open(caller, period);
       ofPeriod[field] = addDecimals(ofPeriod[field], amount);
     }
-    removeEmpty(caller);
+    removeEmpty(caller, total);
   }
 
   function setBudget(caller: string, period: string | undefined, budget: string | undefined): void {
     if (find(caller, period).budget === (budget ?? null)) return;
-    open(caller, period).budget = budget ?? null;
-    removeEmpty(caller);
+    const account = open(caller, period);
+    account.budget = budget ?? null;
+    if (period === undefined) removeEmpty(caller, account);
   }
 
   /** So that callers that never spent anything take no memory. */
-  function removeEmpty(caller: string): void {
-    const { settled, held, budget, alerted } = find(caller, undefined);
+  function removeEmpty(caller: string, { settled, held, budget, alerted }: Account): void {
     if (settled.units === 0n && held.units === 0n && budget === null && alerted === 0) totals.delete(caller);
   }
 
@@ -122,9 +115,8 @@ export function createMemoryBalances(now: () => number): MemoryBalances {
     const settled = formatDecimal(account.settled);
     for (const threshold of reached) {
       const alert = createAlert({ caller, periodKey: period ?? "", threshold, budget, settled, at: now() });
-      const [oldest] = alerts.keys();
-      if (alerts.size >= MAX_ALERTS && oldest !== undefined) alerts.delete(oldest);
       alerts.set(alert.id, { alert, leasedUntil: 0 });
+      removeOldest(alerts, MAX_ALERTS);
     }
     listeners.tell();
   }
@@ -165,8 +157,9 @@ export function createMemoryBalances(now: () => number): MemoryBalances {
   };
 
   return {
-    of: (caller) => format(find(caller, undefined)),
-    reserve({ caller, budget }, amount, period) {
+    of: (caller: string) => format(find(caller, undefined)),
+    /** Adds a hold if its budget covers it. Otherwise returns the balance that the budget was compared with. */
+    reserve({ caller, budget }: HoldRecord, amount: Decimal, period: string | undefined) {
       const { settled, held } = find(caller, period);
       if (
         budget !== undefined &&
@@ -180,16 +173,17 @@ export function createMemoryBalances(now: () => number): MemoryBalances {
       if (period !== undefined) setBudget(caller, period, budget);
       return undefined;
     },
-    free(caller, amount, period) {
+    free(caller: string, amount: Decimal, period: string | undefined) {
       add("held", caller, period, negateDecimal(amount));
     },
-    charge(caller, amount, period) {
+    charge(caller: string, amount: Decimal, period: string | undefined) {
       if (amount.units === 0n) return;
       add("settled", caller, period, amount);
       noteAlerts(caller, undefined);
       if (period !== undefined) noteAlerts(caller, period);
     },
-    refund(caller, amount, period) {
+    /** Takes a charge back. */
+    refund(caller: string, amount: Decimal, period: string | undefined) {
       add("settled", caller, period, negateDecimal(amount));
     },
     store,

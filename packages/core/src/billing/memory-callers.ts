@@ -1,3 +1,4 @@
+import { createListeners } from "../util/async.js";
 import type {
   CallerAuditLine,
   CallerChange,
@@ -13,30 +14,24 @@ const MAX_CALLERS = 10_000;
 /** The newest audit lines that are kept. */
 const MAX_AUDIT_LINES = 10_000;
 
-/** An update, and the time that it was told. */
-interface TimedUpdate extends CallerUpdate {
-  readonly time: number;
-}
-
 /** Callers in the memory of this process, at most 10,000, and the newest 10,000 lines about their changes. */
 export function createMemoryCallers(now: () => number): CallerStore {
   const callers = new Map<string, StoredCaller>();
   const byHash = new Map<string, string>();
-  const listeners = new Set<(change: CallerChange) => void>();
+  const listeners = createListeners<CallerChange>();
   let lines: CallerAuditLine[] = [];
   let revision = 0;
 
   /** Later, so that no listener runs inside a method. */
   function tell(change: CallerChange): void {
-    queueMicrotask(() => {
-      for (const listener of listeners) listener(change);
-    });
+    queueMicrotask(() => listeners.tell(change));
   }
 
   function write(
     old: StoredCaller | undefined,
     id: string,
-    { time, caller, audit }: TimedUpdate,
+    time: number,
+    { caller, audit }: CallerUpdate,
   ): StoredCaller {
     const { settings, keys, revokedAt } = caller;
     const written: StoredCaller = {
@@ -69,7 +64,7 @@ export function createMemoryCallers(now: () => number): CallerStore {
       if (callers.size >= MAX_CALLERS) {
         throw new RangeError(`The memory of this process keeps at most ${MAX_CALLERS} callers.`);
       }
-      return write(undefined, id, { time, ...update });
+      return write(undefined, id, time, update);
     },
     async change(id, change) {
       const old = callers.get(id);
@@ -77,7 +72,7 @@ export function createMemoryCallers(now: () => number): CallerStore {
       const time = Math.floor(now());
       const update = change(old, time);
       checkCallerUpdate(id, update);
-      return write(old, id, { time, ...update });
+      return write(old, id, time, update);
     },
     async lookUp(hashes) {
       const ids = new Set(hashes.flatMap((hash) => byHash.get(hash) ?? []));
@@ -104,11 +99,6 @@ export function createMemoryCallers(now: () => number): CallerStore {
       lines = lines.filter(({ time }) => time >= before);
       return all - lines.length;
     },
-    watch(listener) {
-      // A function of its own, so that a listener may watch twice.
-      const told = (change: CallerChange): void => listener(change);
-      listeners.add(told);
-      return () => void listeners.delete(told);
-    },
+    watch: listeners.watch,
   };
 }

@@ -1,26 +1,11 @@
-import { readDecimal, subtractDecimal } from "../util/decimal.js";
+import { compareDecimals, readDecimal } from "../util/decimal.js";
+import { removeOldest } from "../util/linked-list.js";
 import { toCursor } from "./record-pages.js";
 import { copyRecord, type UsageRecord } from "./records.js";
 import { compareStrings, createRecordMatcher, keyOf } from "./reports.js";
 import { addCounts, countRecord, createCounts, readFacts } from "./usage-counts.js";
-import type {
-  GrowingCounts,
-  PageCursor,
-  PageQuery,
-  SeriesKey,
-  TimeSpan,
-  UsageHistory,
-} from "./usage-history.js";
-import { createUsageHistory } from "./usage-series.js";
-
-/** The totals of each hour, and pages of the records. */
-export interface MemoryHistory {
-  /** A record was stored. */
-  add(record: UsageRecord): void;
-  /** A record is about to be replaced. */
-  takeBack(record: UsageRecord): void;
-  readonly history: UsageHistory;
-}
+import type { GrowingCounts, PageCursor, PageQuery, SeriesKey, TimeSpan } from "./usage-history.js";
+import { createUsageHistory, floorHour } from "./usage-series.js";
 
 /** What history reads of the ledger. The records are not copies. */
 export interface KeptRecords {
@@ -36,34 +21,39 @@ interface HourlyTotals {
   readonly counts: GrowingCounts;
 }
 
-const HOUR_MS = 3_600_000;
 /** Beyond this number of totals, those that were made first are dropped. One takes about half a kilobyte. */
 const MAX_TOTALS = 20_000;
 
-/** Creates the history of a ledger in memory. */
-export function createMemoryHistory(records: KeptRecords): MemoryHistory {
+/** Creates the history of a ledger in memory: the totals of each hour, and pages of the records. */
+export function createMemoryHistory(records: KeptRecords) {
   const totals = new Map<string, HourlyTotals>();
 
   function change(record: UsageRecord, sign: 1 | -1): void {
-    const { caller, model } = record;
+    const { caller, model, time } = record;
     const channel = keyOf(record, "channel");
-    const hour = Math.floor(Date.parse(record.time) / HOUR_MS) * HOUR_MS;
-    const name = JSON.stringify([hour, caller, model, channel]);
+    // Each hour has one name, and a second one for times with another zone. No name contains NUL.
+    const hour = time.endsWith("Z") ? time.slice(0, "2026-01-31T00".length) : floorHour(Date.parse(time));
+    const name = `${hour}\0${caller}\0${model}\0${channel}`;
     let known = totals.get(name);
     if (known === undefined) {
       // The totals from which it would be taken back were dropped.
       if (sign === -1) return;
-      const [oldest] = totals.keys();
-      if (totals.size >= MAX_TOTALS && oldest !== undefined) totals.delete(oldest);
-      known = { time: hour, names: { caller, model, channel }, counts: createCounts() };
+      known = {
+        time: floorHour(Date.parse(time)),
+        names: { caller, model, channel },
+        counts: createCounts(),
+      };
       totals.set(name, known);
+      removeOldest(totals, MAX_TOTALS);
     }
     countRecord(known.counts, record, readFacts(record), sign);
   }
 
   return {
-    add: (record) => change(record, 1),
-    takeBack: (record) => change(record, -1),
+    /** A record was stored. */
+    add: (record: UsageRecord) => change(record, 1),
+    /** A record is about to be replaced. */
+    takeBack: (record: UsageRecord) => change(record, -1),
     history: createUsageHistory({
       async sum({ source, spans, by, filter, outcomes, keys }, countsOf) {
         const toldApart = keys && new Set(keys);
@@ -128,6 +118,6 @@ function findPage(
 }
 
 function comparePlaces(one: PageCursor, other: PageCursor): number {
-  const { units } = subtractDecimal(readDecimal(one.value), readDecimal(other.value));
-  return Number(units > 0n) - Number(units < 0n) || one.time - other.time || compareStrings(one.id, other.id);
+  const byValue = compareDecimals(readDecimal(one.value), readDecimal(other.value));
+  return byValue || one.time - other.time || compareStrings(one.id, other.id);
 }

@@ -29,11 +29,11 @@ interface OpenHold {
   /** The key of the period in which the hold is counted. */
   readonly period: string | undefined;
   /** Milliseconds since 1970, by the clock of the ledger. `undefined`: the hold of a task, which ends with the task. */
-  readonly endsAt: number | undefined;
+  endsAt: number | undefined;
   /** What is needed to continue the request. */
-  readonly upstream?: string | undefined;
+  upstream: string | undefined;
   /** True if its gateway has closed, and another one is to continue the request. */
-  readonly isLeft?: boolean | undefined;
+  isLeft: boolean;
 }
 
 /** Options of {@link createMemoryLedger}. */
@@ -102,13 +102,15 @@ export function createMemoryLedger({
     const amount = readDecimal(hold.amount);
     const period = hold.period && findPeriod(hold.period, now()).key;
     const balance = balances.reserve(hold, amount, period);
-    if (balance === undefined) holds.set(id, { hold: { ...hold }, amount, period, endsAt });
-    return balance;
+    if (balance !== undefined) return balance;
+    holds.set(id, { hold: { ...hold }, amount, period, endsAt, upstream: undefined, isLeft: false });
+    return undefined;
   }
 
   function settle(record: SettledRecord): SettleResult {
     const hold = holds.get(record.id);
-    const known = records.find(record.id);
+    // An open hold has no record.
+    const known = hold === undefined ? records.find(record.id) : undefined;
     if (known?.state === "settled") return { isLate: false };
     if (hold !== undefined) endHold(hold);
     const copy = withPeriod(copyRecord(record), hold?.period ?? known?.period);
@@ -178,7 +180,7 @@ export function createMemoryLedger({
       const lost = plain.filter(
         ({ endsAt = 0, upstream }) => endsAt <= instant || (own && upstream === undefined),
       );
-      for (const open of own ? plain : []) holds.set(open.hold.id, { ...open, isLeft: true });
+      for (const open of own ? plain : []) open.isLeft = true;
       return lost
         .toSorted((one, other) => compareAge(one.hold, other.hold))
         .map((open) => lose(open, onLost));
@@ -186,13 +188,14 @@ export function createMemoryLedger({
     async keepUpstream(id, upstream) {
       checkUpstream(upstream);
       const open = holds.get(id);
-      if (open?.endsAt === undefined || open.isLeft === true) return;
-      holds.set(id, { ...open, upstream });
+      if (open?.endsAt !== undefined && !open.isLeft) open.upstream = upstream;
     },
     async takeKept({ limit, ttlMs }) {
-      const left = [...holds.values()].filter((open) => open.isLeft === true).slice(0, limit);
-      return left.map(({ hold, amount, period, endsAt = 0, upstream = "" }) => {
-        holds.set(hold.id, { hold, amount, period, upstream, endsAt: Math.max(endsAt, now() + ttlMs) });
+      const left = [...holds.values()].filter(({ isLeft }) => isLeft).slice(0, limit);
+      return left.map((open) => {
+        const { hold, endsAt = 0, upstream = "" } = open;
+        open.endsAt = Math.max(endsAt, now() + ttlMs);
+        open.isLeft = false;
         return { hold: { ...hold }, upstream };
       });
     },
@@ -245,7 +248,7 @@ class KeptRecord {
   readonly sequence: number;
   leasedUntil = 0;
   list: LinkedList<KeptRecord>;
-  link: Link<KeptRecord>;
+  readonly link: Link<KeptRecord>;
 
   constructor(record: UsageRecord, sequence: number, list: LinkedList<KeptRecord>) {
     this.record = record;
@@ -258,7 +261,7 @@ class KeptRecord {
   moveTo(list: LinkedList<KeptRecord>): void {
     this.list.delete(this.link);
     this.list = list;
-    this.link = list.add(this);
+    list.add(this, this.link);
   }
 }
 

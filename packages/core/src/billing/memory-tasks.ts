@@ -1,4 +1,6 @@
+import { createListeners } from "../util/async.js";
 import { CallerCounts } from "../util/fair-share.js";
+import { encodeText } from "../util/utf8.js";
 import type { Writable } from "../util/writable.js";
 import type { Balance } from "./ledger.js";
 import { createMemoryWebhooks, type StoredMessage } from "./memory-webhooks.js";
@@ -61,16 +63,14 @@ export function createMemoryTasks({ money, now }: MemoryTasksOptions): TaskStore
   const openBytes = new CallerCounts();
   /** The callers with waiting tasks; the first one is next. */
   const turns = new Set<string>();
-  const listeners = new Set<(change: TaskChange) => void>();
+  const listeners = createListeners<TaskChange>();
 
   /** Later, so that no listener runs inside a method. */
   function tell(change: TaskChange): void {
-    queueMicrotask(() => {
-      for (const listener of listeners) listener(change);
-    });
+    queueMicrotask(() => listeners.tell(change));
   }
 
-  const webhooks = createMemoryWebhooks({ now, tell });
+  const webhooks = createMemoryWebhooks(now, tell);
 
   function findOf(caller: string, id: string): Entry | undefined {
     const entry = entries.get(id);
@@ -168,7 +168,7 @@ export function createMemoryTasks({ money, now }: MemoryTasksOptions): TaskStore
           : { kind: "conflict" };
       }
       const { caller, room } = task;
-      const bytes = new TextEncoder().encode(task.input).length;
+      const bytes = encodeText(task.input).length;
       const hasRoom =
         openCounts.fits(caller, 1, Math.min(room?.tasks ?? MAX_TASKS, MAX_TASKS)) &&
         openBytes.fits(caller, bytes, Math.min(room?.bytes ?? MAX_BYTES, MAX_BYTES));
@@ -289,12 +289,7 @@ export function createMemoryTasks({ money, now }: MemoryTasksOptions): TaskStore
       }
       return { lost: lost.toSorted(compareAge), inputs };
     },
-    watch(listener) {
-      // A function of its own, so that a listener may watch twice.
-      const told = (change: TaskChange): void => listener(change);
-      listeners.add(told);
-      return () => void listeners.delete(told);
-    },
+    watch: listeners.watch,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { MadeImage } from "../types.js";
+import type { Writable } from "../util/writable.js";
 import type { Charge, ChargeReport, Price, RequestBounds } from "./charge.js";
 
 /** What prices depend on besides the provider's report and the number of images. */
@@ -55,12 +56,10 @@ export function toPriceBasis(outcome: ChargedOutcome): PriceBasis | undefined {
   const made = joinAlike(outcome.made);
   const isLong = made.some(({ size = "", quality = "" }) => size.length + quality.length > MAX_LETTERS);
   if (made.length > MAX_ENTRIES || isLong) return undefined;
-  return {
-    request,
-    made,
-    ...(callsWithImages !== undefined && { callsWithImages }),
-    ...(chargesHold && { chargesHold }),
-  };
+  const basis: Writable<PriceBasis> = { request, made };
+  if (callsWithImages !== undefined) basis.callsWithImages = callsWithImages;
+  if (chargesHold) basis.chargesHold = chargesHold;
+  return basis;
 }
 
 function joinAlike(images: readonly MadeImage[]): readonly AlikeImages[] {
@@ -69,12 +68,11 @@ function joinAlike(images: readonly MadeImage[]): readonly AlikeImages[] {
     const last = joined.at(-1);
     const isAlike =
       last !== undefined && last.size === size && last.quality === quality && last.isLayer === isLayer;
-    const count = isAlike ? last.count + 1 : 1;
-    const image = { count, ...(size !== undefined && { size }), ...(quality !== undefined && { quality }) };
-    joined[isAlike ? joined.length - 1 : joined.length] = {
-      ...image,
-      ...(isLayer !== undefined && { isLayer }),
-    };
+    const image: Writable<AlikeImages> = { count: isAlike ? last.count + 1 : 1 };
+    if (size !== undefined) image.size = size;
+    if (quality !== undefined) image.quality = quality;
+    if (isLayer !== undefined) image.isLayer = isLayer;
+    joined[isAlike ? joined.length - 1 : joined.length] = image;
   }
   return joined;
 }

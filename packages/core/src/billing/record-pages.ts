@@ -1,6 +1,6 @@
 import { toInstant } from "../util/instant.js";
-import { readListLimit } from "./list-limit.js";
 import type { UsageRecord } from "./records.js";
+import { readListLimit } from "./reports.js";
 import { readFacts } from "./usage-counts.js";
 import type { PageCursor, PageQuery, RecordPage, RecordQuery, UsageOutcome } from "./usage-history.js";
 

@@ -1,4 +1,4 @@
-import { toInstant } from "../util/instant.js";
+import { checkInstant } from "../util/instant.js";
 import { isJsonObject } from "../util/json.js";
 import { isName, NAME_RULE } from "../util/name.js";
 import type { CallerUpdate } from "./caller-store.js";
@@ -253,7 +253,7 @@ function checkNames({ id, time, caller, group, model }: HoldRecord | SettledReco
   checkName(caller, "caller");
   checkName(group, "group");
   checkName(model, "model");
-  toInstant(time, "time");
+  checkInstant(time, "time");
 }
 
 function checkDuration(ms: number, field: string): void {

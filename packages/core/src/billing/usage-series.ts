@@ -1,12 +1,11 @@
 import { startNextTurn } from "../util/async.js";
-import { subtractDecimal } from "../util/decimal.js";
+import { compareDecimals } from "../util/decimal.js";
 import { toInstant } from "../util/instant.js";
 import type { ReportOptions } from "./ledger.js";
-import { readListLimit } from "./list-limit.js";
 import { findPeriod, isTimeZone } from "./periods.js";
 import { readOutcomes, readPageQuery, toPage } from "./record-pages.js";
 import type { UsageRecord } from "./records.js";
-import { assertWanted, compareStrings, readTagKey } from "./reports.js";
+import { assertWanted, compareStrings, readListLimit, readTagKey } from "./reports.js";
 import { addCounts, createCounts, toSums } from "./usage-counts.js";
 import type {
   GrowingCounts,
@@ -161,7 +160,8 @@ function findEnd(instant: number, bucket: SeriesQuery["bucket"], timeZone: strin
   return findPeriod({ unit: bucket, timeZone }, instant).to;
 }
 
-const floorHour = (instant: number): number => Math.floor(instant / HOUR_MS) * HOUR_MS;
+/** The beginning of an hour, in milliseconds since 1970. */
+export const floorHour = (instant: number): number => Math.floor(instant / HOUR_MS) * HOUR_MS;
 
 /** Spans that are read together, with the index of the bucket of each. */
 interface Part {
@@ -292,9 +292,8 @@ interface Ranked extends Pick<UsageCounts, "charge" | "requests"> {
 
 /** The highest charge first, then the most requests, then by key. */
 function compareRanked(one: Ranked, other: Ranked): number {
-  const { units } = subtractDecimal(other.charge, one.charge);
   return (
-    Number(units > 0n) - Number(units < 0n) ||
+    compareDecimals(other.charge, one.charge) ||
     other.requests - one.requests ||
     compareStrings(one.key, other.key)
   );

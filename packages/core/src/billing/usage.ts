@@ -27,15 +27,10 @@ export const RECORDED_COUNTS = [
 export function keepCounts(usage: Usage | undefined): Usage | undefined {
   if (!usage) return undefined;
   const counts: Writable<Usage> = {};
-  const keep = (name: (typeof CHARGED_COUNTS | typeof RECORDED_COUNTS)[number]): boolean => {
-    const count = usage[name];
-    if (!isCount(count)) return false;
-    counts[name] = count;
-    return true;
-  };
   const cost = keepCost(usage.cost_usd);
-  if (CHARGED_COUNTS.filter(keep).length === 0 && cost === undefined) return undefined;
-  RECORDED_COUNTS.forEach(keep);
+  for (const name of CHARGED_COUNTS) if (isCount(usage[name])) counts[name] = usage[name];
+  if (cost === undefined && Object.keys(counts).length === 0) return undefined;
+  for (const name of RECORDED_COUNTS) if (isCount(usage[name])) counts[name] = usage[name];
   if (cost !== undefined) counts.cost_usd = cost;
   const tools = isJsonObject(usage.tool_usage) ? keepTools(usage.tool_usage) : undefined;
   if (tools !== undefined) counts.tool_usage = tools;
@@ -83,7 +78,7 @@ export type TokenSplit = Record<TokenKind, number>;
  * @throws RangeError if a count is not a whole number of at least 0
  */
 export function splitTokens(usage: Usage): TokenSplit {
-  for (const name of TOKEN_COUNTS) toCount(usage[name], `usage.${name}`);
+  for (const name of TOKEN_COUNTS) if (usage[name] !== undefined) toCount(usage[name], `usage.${name}`);
   const { output_tokens: reported, total_tokens: total } = usage;
   const { output_image_tokens = 0, output_text_tokens = 0 } = usage;
   const { input_text_tokens = 0, input_image_tokens = 0, cached_input_tokens = 0 } = usage;
@@ -113,7 +108,7 @@ export function sumTokens(tokens: TokenSplit): { readonly output: number; readon
  */
 export function cutUsage(reported: Usage, bounds: RequestBounds, images: number): Usage {
   const maxImages = Math.max(bounds.maxImages, images);
-  const max = countMaxTokens({ ...bounds, maxImages });
+  const max = countMaxTokens(maxImages === bounds.maxImages ? bounds : { ...bounds, maxImages });
   const { all, output: maxOutput = all, input: maxInput = all, text: maxText = maxOutput } = max;
   // Each kind is cut by itself. The sums follow from the kinds: a kind that is derived from a cut sum would be wrong.
   const tokens = splitTokens(reported);
@@ -136,9 +131,11 @@ export function cutUsage(reported: Usage, bounds: RequestBounds, images: number)
     output_tokens: output,
     total_tokens: output + inputRoom - room,
   };
-  const cut = CHARGED_COUNTS.filter((name) => (reported[name] ?? 0) > most[name]);
-  if (cut.length === 0) return reported;
-  return { ...reported, ...Object.fromEntries(cut.map((name) => [name, most[name]])) };
+  let kept: Writable<Usage> | undefined;
+  for (const name of CHARGED_COUNTS) {
+    if ((reported[name] ?? 0) > most[name]) (kept ??= { ...reported })[name] = most[name];
+  }
+  return kept ?? reported;
 }
 
 /** Returns a copy that shares nothing with the usage. */

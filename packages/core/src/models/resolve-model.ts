@@ -4,6 +4,7 @@ import { GatewayError, invalidRequest } from "../errors.js";
 import type { Capabilities } from "../families/capabilities.js";
 import type { Family } from "../families/family.js";
 import type { Caller, CallerLimits, Operation, Preferences } from "../types.js";
+import { removeOldest } from "../util/linked-list.js";
 import { isName } from "../util/name.js";
 import { createSeriesMap, includesName, isSeries, type SeriesMap } from "../util/series.js";
 
@@ -356,9 +357,8 @@ export function remember<Input, Result>(
     if (known !== undefined) return known;
     const found = compute(input);
     if (found === undefined || (typeof key === "string" && key.length > MAX_KEY_LENGTH)) return found;
-    const [oldest] = results.keys();
-    if (results.size >= CAPACITY) results.delete(oldest);
     results.set(key, found);
+    removeOldest(results, CAPACITY);
     return found;
   };
 }

@@ -149,3 +149,20 @@ export type Awaitable<T> = T | Promise<T>;
 export function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
+
+/** Creates a list of listeners to changes. A listener must not throw. */
+export function createListeners<Change = void>() {
+  const all = new Set<(change: Change) => void>();
+  return {
+    tell: (change: Change): void => {
+      for (const listener of all) listener(change);
+    },
+    /** Returns the function that ends this. */
+    watch: (listener: (change: Change) => void): (() => void) => {
+      // A function of its own, so that the same listener may watch twice.
+      const own = (change: Change): void => listener(change);
+      all.add(own);
+      return () => void all.delete(own);
+    },
+  };
+}

@@ -124,3 +124,10 @@ export function toPlainNumber(value: unknown): unknown {
 function isRawNumber(value: unknown): value is { readonly rawJSON: string } {
   return nativeJson.isRawJSON?.(value) === true;
 }
+
+/** Whether two objects have the same fields with the same values. */
+export function haveSameFields<T extends object>(one: T, other: T): boolean {
+  for (const name in one) if (one[name] !== other[name]) return false;
+  for (const name in other) if (!(name in one)) return false;
+  return true;
+}

@@ -1,13 +1,12 @@
 /** The entry of a value in a list, by which it is removed. A class, because V8 may give literals long-lived memory. */
 export class Link<T> {
   readonly value: T;
-  previous: Link<T> | undefined;
+  previous: Link<T> | undefined = undefined;
   next: Link<T> | undefined = undefined;
   isDeleted = false;
 
-  constructor(value: T, previous: Link<T> | undefined) {
+  constructor(value: T) {
     this.value = value;
-    this.previous = previous;
   }
 }
 
@@ -15,7 +14,8 @@ export class Link<T> {
 export interface LinkedList<T> extends Iterable<T> {
   /** The value that was added before all others. */
   readonly first: T | undefined;
-  add(value: T): Link<T>;
+  /** @param link a deleted link of the value, which is used again */
+  add(value: T, link?: Link<T>): Link<T>;
   /** A second call with the same link does nothing. */
   delete(link: Link<T>): void;
 }
@@ -32,8 +32,9 @@ export function createLinkedList<T>(): LinkedList<T> {
     get first() {
       return first?.value;
     },
-    add(value) {
-      const link = new Link(value, last);
+    add(value, link = new Link(value)) {
+      link.isDeleted = false;
+      link.previous = last;
       if (last === undefined) first = link;
       else last.next = link;
       last = link;
@@ -60,4 +61,12 @@ export function createLinkedList<T>(): LinkedList<T> {
       }
     },
   };
+}
+
+/** Removes the entries that were added first, so that at most `max` are left. */
+export function removeOldest<Key>(entries: Map<Key, unknown> | Set<Key>, max: number): void {
+  for (const key of entries.keys()) {
+    if (entries.size <= max) return;
+    entries.delete(key);
+  }
 }

@@ -1,4 +1,5 @@
 import crypto from "node:crypto";
+import { encodeText } from "./utf8.js";
 
 // The default import: on a Node without `hash`, this file must load, so that the check of the version can say so.
 
@@ -14,7 +15,6 @@ export function hmacSha256(secret: string, value: string): string {
 
 /** Compares two strings in a time that depends only on their length. */
 export function equalsInConstantTime(a: string, b: string): boolean {
-  const encoder = new TextEncoder();
-  const [left, right] = [encoder.encode(a), encoder.encode(b)];
+  const [left, right] = [encodeText(a), encodeText(b)];
   return left.length === right.length && crypto.timingSafeEqual(left, right);
 }

@@ -3,6 +3,7 @@ import { GatewayError } from "../../errors.js";
 import type { Logger } from "../../logger.js";
 import type { Caller } from "../../types.js";
 import { finishWithin } from "../../util/async.js";
+import { removeOldest } from "../../util/linked-list.js";
 import { readCallerSettings } from "./caller-settings.js";
 
 /** Finds the stored callers that hold keys. */
@@ -280,14 +281,6 @@ function toCaller(id: string, settings: string): Caller | Error {
     return { id, ...readCallerSettings(settings) };
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
-  }
-}
-
-/** The first entry of a Map or Set is the oldest. */
-function removeOldest(entries: Map<string, unknown> | Set<string>, max: number): void {
-  for (const hash of entries.keys()) {
-    if (entries.size <= max) return;
-    entries.delete(hash);
   }
 }
 

@@ -1,4 +1,4 @@
-import { GatewayError } from "../../errors.js";
+import { GatewayError, unavailable } from "../../errors.js";
 import { type RefusalParts, reportRefusal } from "../../events.js";
 import type { GatewayRequest, GatewayResponse } from "../../http.js";
 import type { RouteHost } from "../../kernel/route-host.js";
@@ -237,8 +237,5 @@ async function waitForStore<T>(begin: () => Promise<T>, onLate: (result: T) => v
 }
 
 function storeFailed(cause: unknown): GatewayError {
-  return new GatewayError("gateway_unavailable", "The image cannot be read at the moment: try again.", {
-    retryAfterSeconds: 5,
-    cause,
-  });
+  return unavailable("The image cannot be read at the moment: try again.", cause);
 }

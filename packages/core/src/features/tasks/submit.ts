@@ -4,7 +4,7 @@ import type { StoredResponse } from "../../admission/store.js";
 import { budgetError, type Holds, toHoldRecord } from "../../billing/hold.js";
 import type { PriceList } from "../../billing/pricing.js";
 import type { NewTask, Task, TaskRoom, TaskStore, TaskSubmission } from "../../billing/task-store.js";
-import { GatewayError, invalidRequest } from "../../errors.js";
+import { GatewayError, invalidRequest, unavailable } from "../../errors.js";
 import type { BeforeSend } from "../../events.js";
 import type { GatewayRequest, GatewayResponse, HeaderReader } from "../../http.js";
 import { withDataUrlStrings } from "../../images/data-url.js";
@@ -229,10 +229,7 @@ function unsureError(isRepeatable: boolean, cause: unknown): GatewayError {
   const advice = isRepeatable
     ? "try again with the same Idempotency-Key. The task may have been stored; a repeat does not make a second one."
     : "try again. The task may have been stored; then it is cancelled, if it was not sent yet.";
-  return new GatewayError("gateway_unavailable", `This server cannot store tasks at the moment: ${advice}`, {
-    retryAfterSeconds: 5,
-    cause,
-  });
+  return unavailable(`This server cannot store tasks at the moment: ${advice}`, cause);
 }
 
 function toSubmissionError(

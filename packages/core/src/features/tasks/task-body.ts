@@ -1,4 +1,4 @@
-import { GatewayError } from "../../errors.js";
+import { GatewayError, unavailable } from "../../errors.js";
 import { toJsonBody } from "../../images/json-body.js";
 import type { Logger } from "../../logger.js";
 import type { PrivateObjects } from "../../results/private-objects.js";
@@ -47,11 +47,7 @@ export async function keepBody(
     const expiresAt = new Date(neededUntil + SLACK_MS);
     return { kind: "stored", id: await objects.put(readEach(chunks), { byteLength, expiresAt }), byteLength };
   } catch (cause) {
-    throw new GatewayError(
-      "gateway_unavailable",
-      "This server cannot keep the request at the moment: try again.",
-      { retryAfterSeconds: 5, cause },
-    );
+    throw unavailable("This server cannot keep the request at the moment: try again.", cause);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Authenticator } from "../../auth/authenticate.js";
 import type { Task, TaskStore } from "../../billing/task-store.js";
-import { GatewayError, invalidRequest } from "../../errors.js";
+import { GatewayError, invalidRequest, unavailable } from "../../errors.js";
 import { type RefusalParts, reportRefusal } from "../../events.js";
 import type { GatewayRequest, GatewayResponse } from "../../http.js";
 import type { RouteHost } from "../../kernel/route-host.js";
@@ -251,8 +251,7 @@ async function ask<T>(work: Promise<T>, onLate?: (result: T) => void): Promise<T
   try {
     return await finishWithin(work, { ms: STORE_MS, createError: tookTooLong, onLate });
   } catch (cause) {
-    const message = "The tasks cannot be read at the moment: try again.";
-    throw new GatewayError("gateway_unavailable", message, { retryAfterSeconds: 5, cause });
+    throw unavailable("The tasks cannot be read at the moment: try again.", cause);
   }
 }
 

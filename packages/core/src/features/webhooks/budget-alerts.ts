@@ -2,6 +2,7 @@ import type { AlertWebhooks } from "../../billing/delivery.js";
 import type { BudgetAlert } from "../../billing/ledger.js";
 import type { Logger } from "../../logger.js";
 import { toPlainError } from "../../redact.js";
+import { removeOldest } from "../../util/linked-list.js";
 import { sha256 } from "../../util/sha256.js";
 import type { MessageEndpoint, WebhookEndpoints } from "./endpoints.js";
 import type { SendResult } from "./schedule.js";
@@ -89,8 +90,7 @@ export function createAlertWebhooks(parts: AlertWebhooksParts): AlertWebhooks {
 
   function remember(delivery: string): void {
     accepted.add(delivery);
-    const [oldest] = accepted;
-    if (accepted.size > MAX_REMEMBERED && oldest !== undefined) accepted.delete(oldest);
+    removeOldest(accepted, MAX_REMEMBERED);
   }
 
   return {

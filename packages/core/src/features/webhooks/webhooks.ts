@@ -1,4 +1,4 @@
-import { readListLimit } from "../../billing/list-limit.js";
+import { readListLimit } from "../../billing/reports.js";
 import type {
   TaskStore,
   WebhookEndpointName,
