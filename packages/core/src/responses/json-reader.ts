@@ -14,7 +14,7 @@ import { type LongString, LongStrings } from "./long-strings.js";
 import type { OpenAiEvents } from "./openai-events.js";
 import { withInputTokens } from "./openai-usage.js";
 import { listErrors, type ResponseFacts } from "./response-facts.js";
-import { createResponseRewriter, isLink, type LinkedImage, type ResponseRewriter } from "./rewrite.js";
+import { isLink, type LinkedImage, ResponseRewriter } from "./rewrite.js";
 
 /**
  * A part of the response to the client: bytes, a string, or an image that is still a link and must be converted to base64.
@@ -102,7 +102,7 @@ export class ScanningReader extends SizedReader implements JsonReader {
   constructor(shape: ResponseShape, model: string, options: JsonReaderOptions) {
     super(options);
     const { events, opensImages, mask } = options;
-    this.#rewriter = createResponseRewriter({
+    this.#rewriter = new ResponseRewriter({
       ...options,
       shape: maskShape(shape, mask),
       model,
