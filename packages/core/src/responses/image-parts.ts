@@ -1,5 +1,6 @@
 import type { ResultImage } from "../types.js";
 import type { JsonObject } from "../util/json.js";
+import type { ArrivingBytes } from "./image-budget.js";
 import { type OpenAiEvents, writeImage, writeMembers, writeMissingFormat } from "./openai-events.js";
 
 /**
@@ -7,14 +8,7 @@ import { type OpenAiEvents, writeImage, writeMembers, writeMissingFormat } from 
  * is a `begin`, its base64 in parts, and an `end`.
  */
 export type ImagePart =
-  | {
-      readonly kind: "image";
-      readonly image: ResultImage;
-      /** The index of the image in the provider's batch, from 0. */
-      readonly index: number;
-      /** When it was made, in seconds since 1970, if the provider said so. */
-      readonly createdAt?: number | undefined;
-    }
+  | WholeImage
   | {
       readonly kind: "begin";
       /** The members before the base64. */
@@ -34,6 +28,20 @@ export type ImagePart =
       readonly later: JsonObject;
       readonly index: number;
     };
+
+/** A short image: a link, or base64 of at most 16 KiB. */
+export interface WholeImage {
+  readonly kind: "image";
+  readonly image: ResultImage;
+  /** The index of the image in the provider's batch, from 0. */
+  readonly index: number;
+  /** When it was made, in seconds since 1970, if the provider said so. */
+  readonly createdAt?: number | undefined;
+  /** True if what comes before the image, such as a comma, has been written. Default false. */
+  readonly isBegun?: boolean;
+  /** The bytes of a link, if its download has begun. */
+  readonly arriving?: ArrivingBytes | undefined;
+}
 
 /** How the images of a response are written for the client. Each method returns the text to send. */
 export interface ImageLayout {

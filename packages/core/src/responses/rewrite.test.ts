@@ -74,12 +74,12 @@ function rewrite(chunks: readonly Uint8Array[], options: RewriterOptions = {}): 
 function bytesOf(pieces: ReturnType<ResponseRewriter["push"]>, layout?: ImageLayout): readonly Uint8Array[] {
   return pieces.map((piece) => {
     if (piece instanceof Uint8Array) return piece;
-    if ("kind" in piece) {
-      if (layout === undefined) throw new TypeError("No images are handed over.");
-      const written = writePart(piece, layout);
-      return typeof written === "string" ? encoder.encode(written) : written;
+    if (piece.kind === "image" && piece.isBegun === true) {
+      return encoder.encode(JSON.stringify({ [piece.index]: piece.image.url }));
     }
-    return encoder.encode(JSON.stringify({ [piece.index]: piece.image.url }));
+    if (layout === undefined) throw new TypeError("No images are handed over.");
+    const written = writePart(piece, layout);
+    return typeof written === "string" ? encoder.encode(written) : written;
   });
 }
 
@@ -452,7 +452,7 @@ describe("an image that is a link", () => {
     const rewriter = createRewriter({ convertsLinks: true });
     const pieces = rewriter.push(encoder.encode(`{"data":[{"note":"${LONG}","url":"a"}]}`));
     expect(pieces.filter((piece) => !(piece instanceof Uint8Array))).toEqual([
-      { index: 0, image: { note: LONG, url: "a" } },
+      { kind: "image", index: 0, image: { note: LONG, url: "a" }, isBegun: true },
     ]);
   });
 

@@ -4,7 +4,6 @@ import { createHeldBytes, type HeldBytes } from "../util/held-bytes.js";
 import { isJsonObject, type JsonObject, omitMembers, parseJson } from "../util/json.js";
 import type { JsonStatus } from "../util/json-walker.js";
 import { encodeText } from "../util/utf8.js";
-import type { ArrivingBytes } from "./image-budget.js";
 import { ImageObject } from "./image-object.js";
 import type { ImagePart } from "./image-parts.js";
 import { type JsonScanHandler, JsonScanner } from "./json-scanner.js";
@@ -25,7 +24,7 @@ export interface RewriteOptions {
   readonly now: number;
   /** True if every byte is passed on unchanged, and only the facts are read. Default false. */
   readonly isNative?: boolean | undefined;
-  /** True if an image without base64 is returned as {@link LinkedImage}. Default false. */
+  /** True if an image without base64 is handed over, to be converted. Default false. */
   readonly convertsLinks?: boolean | undefined;
   /**
    * True if every image is handed over as {@link ImagePart}, in place of its bytes. Default: true if the family leaves members
@@ -39,15 +38,6 @@ export interface RewriteOptions {
    * KiB.
    */
   readonly maxHeldBytes?: number | undefined;
-}
-
-/** An image that the provider delivered as a link, in place of the JSON of its converted form. */
-export interface LinkedImage {
-  readonly image: ResultImage;
-  /** Its index in the provider's batch, from 0. */
-  readonly index: number;
-  /** Its bytes, if its download has begun. */
-  readonly arriving?: ArrivingBytes | undefined;
 }
 
 /** What of a large value is read while it arrives. */
@@ -87,7 +77,7 @@ export class ResponseRewriter implements JsonScanHandler {
   readonly #missing: Map<string, string>;
   readonly #linkErrors: ResultError[] = [];
   /** What is sent next. Small pieces are joined in `#small`. */
-  #output: (Uint8Array | LinkedImage | ImagePart)[] = [];
+  #output: (Uint8Array | ImagePart)[] = [];
   readonly #small = createHeldBytes();
   #createdAt: number | undefined;
   #member = "";
@@ -118,7 +108,7 @@ export class ResponseRewriter implements JsonScanHandler {
   }
 
   /** Returns the bytes to send on. They may share the memory of the chunk. */
-  push(chunk: Uint8Array): readonly (Uint8Array | LinkedImage | ImagePart)[] {
+  push(chunk: Uint8Array): readonly (Uint8Array | ImagePart)[] {
     this.#scanner.push(chunk);
     if (!this.#isNative) return this.#take();
     // The bytes of a native response are sent as they are. Its images are stored besides.
@@ -301,7 +291,7 @@ export class ResponseRewriter implements JsonScanHandler {
   /** The image was already counted. */
   #handOverLink(image: ResultImage): void {
     this.#beginImage();
-    this.#addOther({ image, index: this.#lastIndex() });
+    this.#addOther({ kind: "image", image, index: this.#lastIndex(), isBegun: true });
   }
 
   /** Every image but the first has a comma before it. */
@@ -355,7 +345,7 @@ export class ResponseRewriter implements JsonScanHandler {
     this.#output.push(bytes);
   }
 
-  #addOther(other: LinkedImage | ImagePart): void {
+  #addOther(other: ImagePart): void {
     this.#endSmall();
     this.#output.push(other);
   }
@@ -364,7 +354,7 @@ export class ResponseRewriter implements JsonScanHandler {
     if (this.#small.length > 0) this.#output.push(this.#small.take());
   }
 
-  #take(): readonly (Uint8Array | LinkedImage | ImagePart)[] {
+  #take(): readonly (Uint8Array | ImagePart)[] {
     this.#endSmall();
     const taken = this.#output;
     this.#output = [];

@@ -5,8 +5,7 @@ import { DownloadError } from "../upstream/download.js";
 import { LazyUpload } from "./arriving-image.js";
 import { type ImageDeliveryOptions, tellImage } from "./delivery-options.js";
 import type { ImageErrors } from "./image-errors.js";
-import type { LinkWriter } from "./image-parts.js";
-import type { LinkedImage } from "./rewrite.js";
+import type { LinkWriter, WholeImage } from "./image-parts.js";
 import { endUpload, openLink } from "./whole-images.js";
 
 /** An image in base64 that is in the store and not in memory. It is read again when it is sent. */
@@ -40,7 +39,7 @@ export class StreamedImages {
    * @throws DownloadError
    */
   async *streamLink(
-    linked: LinkedImage,
+    linked: WholeImage,
     writer: LinkWriter,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<string> {

@@ -4,18 +4,15 @@ import { toBytes } from "../util/utf8.js";
 import type { EarlyPart } from "./early-images.js";
 import type { ImageBudget } from "./image-budget.js";
 import type { ImageDelivery } from "./image-delivery.js";
-import { createLinkWriter, type ImagePart, JsonLayout } from "./image-parts.js";
+import { createLinkWriter, type ImagePart, JsonLayout, type WholeImage } from "./image-parts.js";
 import { closeLarge } from "./pieces.js";
-import type { LinkedImage } from "./rewrite.js";
 import type { StoredImagePiece } from "./streamed-images.js";
 
 /** An image that waits: its JSON, or an image that is read when it is sent. */
 type WaitingImage =
   | { readonly kind: "json"; readonly pieces: readonly (string | Uint8Array)[] }
-  | { readonly kind: "link"; readonly link: LinkedImage }
+  | { readonly kind: "link"; readonly link: WholeImage }
   | StoredImagePiece;
-
-type WholeImage = Extract<ImagePart, { kind: "image" }>;
 
 /** What {@link WaitingImages} needs. */
 export interface WaitingImagesOptions {
