@@ -112,16 +112,6 @@ describe("a scanner of JSON", () => {
     );
   });
 
-  it("reports the same for a document in one piece and byte by byte", () => {
-    assert(
-      property(anyDocumentText, (text) => {
-        const bytes = encoder.encode(text);
-        expect(scan(bytewise(bytes)).written).toBe(scan([bytes]).written);
-      }),
-      { numRuns: 500 },
-    );
-  });
-
   it("calls a document open wherever it is cut", () => {
     assert(
       property(anyDocumentText, integer({ min: 0, max: 2_000 }), (text, place) => {
@@ -256,12 +246,5 @@ describe("a scanner of JSON", () => {
       }),
       { numRuns: 500 },
     );
-  });
-
-  it("stops when the callback asks for it", () => {
-    const { scanner } = scanText("{");
-    scanner.giveUp();
-    scanner.push(encoder.encode("}"));
-    expect(scanner.status()).toBe("broken");
   });
 });
