@@ -5,9 +5,8 @@ import { toBytes } from "../util/utf8.js";
 import type { EarlyPart } from "./early-images.js";
 import type { ImageBudget } from "./image-budget.js";
 import type { ImageDelivery } from "./image-delivery.js";
-import { createLinkWriter, type ImageLayout, type WholeImage } from "./image-parts.js";
+import type { ImageLayout, WholeImage } from "./image-parts.js";
 import type { Piece } from "./json-reader.js";
-import type { OpenAiEvents } from "./openai-events.js";
 import type { Passed } from "./relay.js";
 import type { SmallOrLarge } from "./whole-images.js";
 
@@ -15,8 +14,6 @@ import type { SmallOrLarge } from "./whole-images.js";
 export interface PieceOutput {
   readonly delivery: ImageDelivery;
   readonly layout: ImageLayout;
-  /** `undefined`: the response is JSON. */
-  readonly events: OpenAiEvents | undefined;
   /** What may be held of images in the store that can be read again. */
   readonly budget: ImageBudget;
   /** True if the bytes are the provider's own. Their images are stored besides. */
@@ -141,7 +138,7 @@ export async function* streamPieces(
 
 /** An image that is not held is read from the store while it is sent. */
 async function* streamEarly(
-  { delivery, layout, events, budget, signal }: PieceOutput,
+  { delivery, layout, budget, signal }: PieceOutput,
   part: EarlyPart,
 ): AsyncGenerator<PlainPiece> {
   for (const piece of await delivery.writeEarly(part, layout, budget)) {
@@ -151,15 +148,15 @@ async function* streamEarly(
     }
     const before = layout.beginLink(piece.createdAt);
     if (before !== "") yield before;
-    yield* delivery.streamed.streamStored(piece, createLinkWriter(events), signal);
+    yield* delivery.streamed.streamStored(piece, layout, signal);
   }
 }
 
 async function* streamLink(
-  { delivery, events, signal }: PieceOutput,
+  { delivery, layout, signal }: PieceOutput,
   image: WholeImage,
 ): AsyncGenerator<Uint8Array> {
-  for await (const part of delivery.streamed.streamLink(image, createLinkWriter(events), signal)) {
+  for await (const part of delivery.streamed.streamLink(image, layout, signal)) {
     yield toBytes(part);
   }
 }
