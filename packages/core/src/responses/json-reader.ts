@@ -140,8 +140,7 @@ export class ScanningReader extends SizedReader implements JsonReader {
       const isUsable = this.#rewriter.status() === "complete" && this.facts.images > 0;
       return isUsable ? [writeEventsEnd(events, this.facts, linkErrors)] : [];
     }
-    for (const error of linkErrors) this.#rewriter.addLinkError(error);
-    return this.#rewriter.end();
+    return this.#rewriter.end(linkErrors);
   }
 }
 

@@ -5,6 +5,7 @@ import { RESPONSE_BOUNDS } from "../util/response-bounds.js";
 import { countCutEscape } from "./shorten-json.js";
 
 const DEFAULT_HELD_BYTES = 16 * 1024;
+const DEFAULT_STRING_BYTES = 8 * 1024;
 const DEFAULT_TEXT_BYTES = 256 * 1024;
 /** The maximum number of keys, values and items that are reported. A response of 15 images has far fewer. */
 const MAX_REPORTED = 1_000;
@@ -38,10 +39,12 @@ export interface JsonScanOptions {
   /** The top-level member whose array items are reported one by one. Default: the whole object is reported as one value. */
   readonly items?: string | undefined;
   /**
-   * A value of up to this size is reported whole, a larger one in parts. Of a longer string, this much stays in the text. A
-   * key of the top level must not be larger. Default 16 KiB.
+   * A value of up to this size is reported whole, a larger one in parts. A longer string is a long one. A key of the top level
+   * must not be larger. Default 16 KiB.
    */
   readonly maxHeldBytes?: number | undefined;
+  /** The bytes of a long string that stay in the text, at most `maxHeldBytes`. Default 8 KiB. */
+  readonly maxStringBytes?: number | undefined;
   /** The text of a value has at most this many bytes. Of a longer one, the end is missing. Default 256 KiB. */
   readonly maxTextBytes?: number | undefined;
 }
@@ -61,6 +64,7 @@ export class JsonScanner implements JsonWalkHandler {
   readonly #handler: JsonScanHandler;
   readonly #items: string | undefined;
   readonly #maxHeldBytes: number;
+  readonly #maxStringBytes: number;
   readonly #maxTextBytes: number;
   readonly #walker = new JsonWalker(this, RESPONSE_BOUNDS);
   #key = "";
@@ -92,11 +96,17 @@ export class JsonScanner implements JsonWalkHandler {
 
   constructor(
     handler: JsonScanHandler,
-    { items, maxHeldBytes = DEFAULT_HELD_BYTES, maxTextBytes = DEFAULT_TEXT_BYTES }: JsonScanOptions = {},
+    {
+      items,
+      maxHeldBytes = DEFAULT_HELD_BYTES,
+      maxStringBytes = DEFAULT_STRING_BYTES,
+      maxTextBytes = DEFAULT_TEXT_BYTES,
+    }: JsonScanOptions = {},
   ) {
     this.#handler = handler;
     this.#items = items;
     this.#maxHeldBytes = maxHeldBytes;
+    this.#maxStringBytes = Math.min(maxStringBytes, maxHeldBytes);
     this.#maxTextBytes = maxTextBytes;
   }
 
@@ -259,11 +269,13 @@ export class JsonScanner implements JsonWalkHandler {
       if (this.#isWanted) this.#handler.onStringPart?.(this.#slice(this.#stringStart, end));
       return;
     }
-    const kept = 1 + this.#maxHeldBytes - this.#stringSize;
-    if (contentEnd - this.#stringStart <= kept || this.#open === "key") return;
+    const size = this.#stringSize + contentEnd - this.#stringStart;
+    if (size <= 1 + this.#maxHeldBytes || this.#open === "key") return;
     if (!this.#isLarge) this.#becomeLarge();
     const begun = this.#text.view().slice(this.#text.length - this.#stringSize);
-    this.#addText(this.#stringStart + kept);
+    const missing = 1 + this.#maxStringBytes - this.#stringSize;
+    if (missing > 0) this.#addText(this.#stringStart + missing);
+    else this.#text.removeEnd(-missing);
     this.#text.removeEnd(countCutEscape(this.#text.view()));
     this.#textEnd = end;
     this.#isLong = true;

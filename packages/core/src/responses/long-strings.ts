@@ -59,7 +59,7 @@ export class LongStrings {
           else this.#image.push(bytes);
         },
       },
-      { maxHeldBytes: MAX_STRING_BYTES, maxTextBytes: MAX_OUTLINE_BYTES },
+      { maxHeldBytes: MAX_STRING_BYTES, maxStringBytes: MAX_STRING_BYTES, maxTextBytes: MAX_OUTLINE_BYTES },
     );
   }
 

@@ -261,7 +261,7 @@ describe("a response that is rewritten while it arrives", () => {
 
   it("reads a very long failure and cuts its message short", () => {
     const { facts } = rewriteText(`{"error":{"message":"${LONG}","code":"A"}}`);
-    expect(facts).toMatchObject({ images: 0, failure: { code: "A", message: "x".repeat(16_384) } });
+    expect(facts).toMatchObject({ images: 0, failure: { code: "A", message: "x".repeat(8_192) } });
   });
 
   it("reads a report that is larger than 16 KiB", () => {
@@ -314,7 +314,7 @@ describe("an item that is larger than 16 KiB", () => {
     const bytes = encoder.encode(text);
     for (const size of [1, 13, 8_192, 16_384, 16_385, 50_000]) {
       const { facts, text: sent } = rewrite(cutEvery(bytes, size), { isNative });
-      const error = { index: 1, code: "A", message: "x".repeat(16_384) };
+      const error = { index: 1, code: "A", message: "x".repeat(8_192) };
       expect(facts).toMatchObject({ images: 2, errors: [error], usage: { generated_images: 2 } });
       const rewritten = { data: [{ url: "u" }, { url: "v" }], extra: { errors: [error] } };
       expect(JSON.parse(sent)).toMatchObject(isNative ? JSON.parse(text) : rewritten);
@@ -326,7 +326,7 @@ describe("an item that is larger than 16 KiB", () => {
     for (const size of [1, 16_384, 100_000]) {
       const rewriter = createRewriter({ opensImages: true });
       const pieces = cutEvery(encoder.encode(text), size).flatMap((chunk) => rewriter.push(chunk));
-      const error = { index: 1, code: "A", message: "x".repeat(16_384) };
+      const error = { index: 1, code: "A", message: "x".repeat(8_192) };
       expect(rewriter.facts).toMatchObject({ images: 1, errors: [error] });
       expect(pieces.filter((piece) => !(piece instanceof Uint8Array))).toHaveLength(1);
     }
@@ -461,8 +461,7 @@ describe("an image that is a link", () => {
     const sent = [
       ...rewriter.push(encoder.encode('{"data":[{"error":{"code":"A","message":"No."}},{"url":"a"}]}')),
     ];
-    rewriter.addLinkError({ index: 1, code: "B", message: "Gone." });
-    sent.push(...rewriter.end());
+    sent.push(...rewriter.end([{ index: 1, code: "B", message: "Gone." }]));
     expect(JSON.parse(Buffer.concat(bytesOf(sent)).toString()).extra.errors).toEqual([
       { index: 0, code: "A", message: "No." },
       { index: 1, code: "B", message: "Gone." },

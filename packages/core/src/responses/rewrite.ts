@@ -75,7 +75,6 @@ export class ResponseRewriter implements JsonScanHandler {
   readonly #scanner: JsonScanner;
   /** Members that the response must have and did not have yet, and their values. */
   readonly #missing: Map<string, string>;
-  readonly #linkErrors: ResultError[] = [];
   /** What is sent next. Small pieces are joined in `#small`. */
   #output: (Uint8Array | ImagePart)[] = [];
   readonly #small = createHeldBytes();
@@ -115,16 +114,13 @@ export class ResponseRewriter implements JsonScanHandler {
     return this.#opensImages ? [chunk, ...this.#take()] : [chunk];
   }
 
-  /** Adds to `extra.errors` that a link could not be converted. */
-  addLinkError(error: ResultError): void {
-    this.#linkErrors.push(error);
-  }
-
   /**
    * Returns the last bytes, without which the response is incomplete. Returns none if the upstream response is not
    * complete, has no image or reports a failure, or if its bytes are passed on unchanged or are not wanted.
+   *
+   * @param linkErrors why links could not be converted, for `extra.errors`
    */
-  end(): readonly Uint8Array[] {
+  end(linkErrors: readonly ResultError[] = []): readonly Uint8Array[] {
     const { images, failure } = this.facts;
     const isUsable = this.#isWritten && images > 0 && failure === undefined;
     if (this.status() !== "complete" || !isUsable) return [];
@@ -132,7 +128,7 @@ export class ResponseRewriter implements JsonScanHandler {
       this.#writeKey(JSON.stringify(name));
       this.#write(value);
     }
-    const errors = [...this.facts.errors, ...this.#linkErrors];
+    const errors = [...this.facts.errors, ...linkErrors];
     if (errors.length > 0) {
       // An `extra` of the provider's own stands before it, and the last one counts.
       this.#writeKey('"extra"');
