@@ -103,7 +103,7 @@ export class EarlyImage {
     return keptBytes === 0 && this.#isStored ? Infinity : Math.ceil(keptBytes / 3) * 4;
   }
 
-  /** @param base64 a part of a JSON string, without its quotes. The memory is used until the next {@link drain}. */
+  /** @param base64 a part of a JSON string, with its quotes. The memory is used until the next {@link drain}. */
   push(base64: Uint8Array): void {
     this.#arrived.push(base64);
   }

@@ -112,7 +112,7 @@ async function readBody(reading: Reading, images: WaitingImages): Promise<readon
     for (const piece of pieces) {
       // Every image is handed over, because all of them are opened.
       if (isPlain(piece)) around.push(piece);
-      else if ("kind" in piece) await images.add(piece);
+      else await images.add(piece);
     }
   };
   const holdsAll = channel.dialect.responseShape === undefined;

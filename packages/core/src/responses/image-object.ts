@@ -1,111 +1,73 @@
-import { isJsonObject, type JsonObject, parseJson } from "../util/json.js";
-import { createJsonScanner, type JsonScanner } from "./json-scanner.js";
-import { createJsonShortener, type JsonShortener } from "./shorten-json.js";
-
-/** The handler of an {@link ImageObject}. */
-export interface ImageObjectHandler {
-  /**
-   * Long base64 begins. Not called for base64 of up to 16 KiB, which is a member like others.
-   *
-   * @param members the members before it
-   * @returns whether the base64 is wanted
-   */
-  onBase64(members: JsonObject): boolean;
-  /** Bytes of the wanted base64: a JSON string in parts, with its quotes. They may belong to the chunk. */
-  onBytes(bytes: Uint8Array): void;
-  /** A member after wanted base64. */
-  onMember(key: string, value: unknown): void;
-}
+import { isJsonObject, type JsonObject, omitMembers, parseJson } from "../util/json.js";
+import type { JsonScanner } from "./json-scanner.js";
 
 const BASE64 = "b64_json";
 /** The number of characters of long base64 that stay in the members. Enough to detect the format of the image. */
 export const KEPT_BASE64 = 64;
-/** No member is read item by item. */
-const NO_ITEMS = "\0";
 const decoder = new TextDecoder();
 
+/** An object with long base64 that has ended. */
+export interface ImageObjectEnd {
+  /** All members; of long base64 only the beginning. Other members with long strings are left out. */
+  readonly members: JsonObject;
+  /** The members after the base64. */
+  readonly later: JsonObject;
+  /** All members, with long strings cut. They may say why there is no image. */
+  readonly shortened: JsonObject;
+}
+
 /**
- * Reads one JSON object that may have an image in base64, such as an item of `data` or the data of an event. The base64 is
- * handed over in the parts in which it arrives. Other members of more than 16 KiB are left out; they are only in
- * {@link ImageObject.shortened}.
+ * Reads one large object that may have an image in base64, such as an item of `data` or the data of an event. The base64 is
+ * handed over in the parts in which it arrives.
  */
 export class ImageObject {
-  readonly #handler: ImageObjectHandler;
-  readonly #scanner: JsonScanner;
-  readonly #members: JsonObject = {};
-  readonly #longMembers: JsonObject = {};
-  /** Reads a member that is too long. */
-  #long: JsonShortener | undefined;
-  #key = "";
-  /** True in a long value that is handed over. */
-  #isPassing = false;
+  /** The members before the base64, when wanted base64 has begun. */
+  #before: JsonObject | undefined;
+  /** Other members with long strings. */
+  readonly #cut: string[] = [];
+
   /** True when wanted base64 has begun. */
-  hasBegun = false;
-
-  constructor(handler: ImageObjectHandler) {
-    this.#handler = handler;
-    this.#scanner = createJsonScanner(
-      {
-        onMember: (key) => {
-          this.#key = key;
-        },
-        onValue: (bytes) => this.#readValue(bytes),
-        onPart: (bytes) => this.#readPart(bytes),
-        onPartsEnd: () => this.#endParts(),
-        onItems: () => {},
-        onItemsEnd: () => {},
-      },
-      { items: NO_ITEMS },
-    );
+  get hasBegun(): boolean {
+    return this.#before !== undefined;
   }
 
-  push(bytes: Uint8Array): void {
-    this.#scanner.push(bytes);
-  }
-
-  /** Returns the members when the object has ended; of long base64 only the beginning. `undefined` if it is not JSON. */
-  end(): JsonObject | undefined {
-    return this.#scanner.status() === "complete" ? this.#members : undefined;
-  }
-
-  /** The members so far, also those that are too long, with their long strings cut. They may say why there is no image. */
-  get shortened(): JsonObject {
-    return { ...this.#members, ...this.#longMembers };
-  }
-
-  #readValue(bytes: Uint8Array): void {
-    const value = parseJson(decoder.decode(bytes));
-    if (value === undefined) return this.#scanner.giveUp();
-    define(this.#members, this.#key, value);
-    if (this.hasBegun) this.#handler.onMember(this.#key, value);
-  }
-
-  #readPart(bytes: Uint8Array): void {
-    if (this.#isPassing) return this.#handler.onBytes(bytes);
-    if (this.#key !== BASE64 || this.hasBegun) {
-      this.#long ??= createJsonShortener();
-      return this.#long.push(bytes);
+  /**
+   * Call when a string of the object has become long. Returns true if it is wanted base64.
+   *
+   * @param begin called with the members before the base64, and with all members so far. Returns whether the base64 is wanted
+   */
+  addLongString(scanner: JsonScanner, begin: (before: JsonObject, all: JsonObject) => boolean): boolean {
+    const value = scanner.readValue();
+    if (!isJsonObject(value)) return false;
+    const [name = "", ...inner] = findPathOfEnd(value);
+    if (name === BASE64 && inner.length === 0 && this.#before === undefined) {
+      const before = omitMembers(value, [BASE64, ...this.#cut]);
+      if (!begin(before, value)) return false;
+      this.#before = before;
+      return true;
     }
-    const isWanted = this.#handler.onBase64({ ...this.#members });
-    // Without the opening quote. The end of the string is not needed.
-    define(this.#members, BASE64, decoder.decode(bytes.subarray(1, 1 + KEPT_BASE64)));
-    if (!isWanted) return;
-    this.hasBegun = true;
-    this.#isPassing = true;
-    this.#handler.onBytes(bytes);
+    if (name !== BASE64) this.#cut.push(name);
+    return false;
   }
 
-  #endParts(): void {
-    this.#isPassing = false;
-    const value = this.#long && parseJson(this.#long.read());
-    if (value !== undefined) define(this.#longMembers, this.#key, value);
-    this.#long = undefined;
+  /** @returns `undefined` if the object is not JSON */
+  end(text: Uint8Array): ImageObjectEnd | undefined {
+    const shortened = parseJson(decoder.decode(text));
+    if (!isJsonObject(shortened)) return undefined;
+    const members = omitMembers(shortened, this.#cut);
+    if (this.#before === undefined) return { members, later: {}, shortened };
+    const base64 = String(members[BASE64]).slice(0, KEPT_BASE64);
+    const later = omitMembers(members, [BASE64, ...Object.keys(this.#before)]);
+    return { members: { ...members, [BASE64]: base64 }, later, shortened };
   }
 }
 
-/** Also for a key such as `__proto__`. */
-function define(members: JsonObject, key: string, value: unknown): void {
-  Object.defineProperty(members, key, { value, enumerable: true, configurable: true });
+/** The names of the last member of a value, of the last member of that member, and so on; `*` for the item of a list. */
+export function findPathOfEnd(value: unknown): readonly string[] {
+  if (Array.isArray(value)) return ["*", ...findPathOfEnd(value.at(-1))];
+  if (!isJsonObject(value)) return [];
+  const name = Object.keys(value).at(-1);
+  return name === undefined ? [] : [name, ...findPathOfEnd(value[name])];
 }
 
 /** True if an object has an image, as a link or as base64. */

@@ -1,5 +1,6 @@
 import type { ResultImage } from "../types.js";
 import type { JsonObject } from "../util/json.js";
+import type { ArrivingBytes } from "./image-budget.js";
 import { type OpenAiEvents, writeImage, writeMembers, writeMissingFormat } from "./openai-events.js";
 
 /**
@@ -7,14 +8,7 @@ import { type OpenAiEvents, writeImage, writeMembers, writeMissingFormat } from 
  * is a `begin`, its base64 in parts, and an `end`.
  */
 export type ImagePart =
-  | {
-      readonly kind: "image";
-      readonly image: ResultImage;
-      /** The index of the image in the provider's batch, from 0. */
-      readonly index: number;
-      /** When it was made, in seconds since 1970, if the provider said so. */
-      readonly createdAt?: number | undefined;
-    }
+  | WholeImage
   | {
       readonly kind: "begin";
       /** The members before the base64. */
@@ -35,6 +29,20 @@ export type ImagePart =
       readonly index: number;
     };
 
+/** A short image: a link, or base64 of at most 16 KiB. */
+export interface WholeImage {
+  readonly kind: "image";
+  readonly image: ResultImage;
+  /** The index of the image in the provider's batch, from 0. */
+  readonly index: number;
+  /** When it was made, in seconds since 1970, if the provider said so. */
+  readonly createdAt?: number | undefined;
+  /** True if what comes before the image, such as a comma, has been written. Default false. */
+  readonly isBegun?: boolean;
+  /** The bytes of a link, if its download has begun. */
+  readonly arriving?: ArrivingBytes | undefined;
+}
+
 /** How the images of a response are written for the client. Each method returns the text to send. */
 export interface ImageLayout {
   /** The beginning of an image, up to its base64. */
@@ -48,8 +56,20 @@ export interface ImageLayout {
   end(later: JsonObject, members: JsonObject): string;
   /** A whole image. */
   image(image: JsonObject, createdAt?: number): string;
-  /** What comes before an image that is written by a {@link LinkWriter}. */
+  /** What comes before an image whose base64 is sent while it is read. One of the next three methods follows. */
   beginLink(createdAt?: number): string;
+  /** The image as it is, because it could not be read. */
+  link(image: JsonObject): string;
+  /** The beginning of the image, up to its base64. */
+  beginBase64(): string;
+  /**
+   * The end of the image, after its base64. Call {@link ImageLayout.sentLink} when it has been sent.
+   *
+   * @param members all members but the base64
+   * @param start the beginning of the base64
+   */
+  endBase64(members: JsonObject, start: string): string;
+  sentLink(): void;
 }
 
 /** Items of a JSON array. */
@@ -72,6 +92,20 @@ export class JsonLayout implements ImageLayout {
   beginLink(): string {
     return this.#separate();
   }
+
+  link(image: JsonObject): string {
+    return JSON.stringify(image);
+  }
+
+  beginBase64(): string {
+    return '{"b64_json":"';
+  }
+
+  endBase64(members: JsonObject): string {
+    return `"${writeMembers(members)}}`;
+  }
+
+  sentLink(): void {}
 
   #separate(): string {
     return this.#images++ === 0 ? "" : ",";
@@ -107,45 +141,23 @@ export class EventLayout implements ImageLayout {
     // It may be the last image, so its event stays open. Heartbeats are possible until the download begins.
     return event + this.#events.endImage(true);
   }
-}
 
-/** How an image that is a link is written: as an item of JSON, or as the members of its event. */
-export interface LinkWriter {
-  /** The image as it is. */
-  link(image: JsonObject): string;
-  /** The beginning of the image, up to its base64. */
-  begin(): string;
-  /**
-   * The end of the image, after its base64.
-   *
-   * @param members all members but the base64
-   * @param start the beginning of the base64
-   */
-  end(members: JsonObject, start: string): string;
-  /** Call when the end has been sent. */
-  ended(): void;
-}
-
-/** @param events `undefined`: the response is JSON */
-export function createLinkWriter(events: OpenAiEvents | undefined): LinkWriter {
-  if (events === undefined) {
-    return {
-      link: (image) => JSON.stringify(image),
-      begin: () => '{"b64_json":"',
-      end: (members) => `"${writeMembers(members)}}`,
-      ended: () => {},
-    };
+  link(image: JsonObject): string {
+    return writeImage(image);
   }
-  return {
-    link: writeImage,
-    begin() {
-      events.beginLink();
-      return ',"b64_json":"';
-    },
-    end: (members, start) =>
-      `"${writeMembers(members)}${writeMissingFormat({ ...members, b64_json: start })}`,
-    ended: () => events.endLink(),
-  };
+
+  beginBase64(): string {
+    this.#events.beginLink();
+    return ',"b64_json":"';
+  }
+
+  endBase64(members: JsonObject, start: string): string {
+    return `"${writeMembers(members)}${writeMissingFormat({ ...members, b64_json: start })}`;
+  }
+
+  sentLink(): void {
+    this.#events.endLink();
+  }
 }
 
 /** Writes the parts of an image as they are. */

@@ -14,13 +14,13 @@ import { type LongString, LongStrings } from "./long-strings.js";
 import type { OpenAiEvents } from "./openai-events.js";
 import { withInputTokens } from "./openai-usage.js";
 import { listErrors, type ResponseFacts } from "./response-facts.js";
-import { createResponseRewriter, isLink, type LinkedImage, type ResponseRewriter } from "./rewrite.js";
+import { isLink, ResponseRewriter } from "./rewrite.js";
 
 /**
- * A part of the response to the client: bytes, a string, or an image that is still a link and must be converted to base64.
- * If all images are handed over, they are {@link ImagePart}s, or {@link EarlyPart}s if they were stored while they arrived.
+ * A part of the response to the client: bytes, a string, or a part of an image that is stored or converted. An
+ * {@link EarlyPart} was stored while it arrived.
  */
-export type Piece = Uint8Array | string | LinkedImage | ImagePart | EarlyPart;
+export type Piece = Uint8Array | string | ImagePart | EarlyPart;
 
 /** Reads a provider's JSON response and makes the response to the client from it. */
 export interface JsonReader {
@@ -63,7 +63,7 @@ export interface JsonReaderOptions {
    * is returned before the end. Default: JSON.
    */
   readonly events?: OpenAiEvents | undefined;
-  /** True if images that are links are returned as {@link LinkedImage}. */
+  /** True if images that are links are handed over. */
   readonly convertsLinks: boolean;
   /** True if every image is handed over as {@link ImagePart}, to be stored. */
   readonly opensImages: boolean;
@@ -102,7 +102,7 @@ export class ScanningReader extends SizedReader implements JsonReader {
   constructor(shape: ResponseShape, model: string, options: JsonReaderOptions) {
     super(options);
     const { events, opensImages, mask } = options;
-    this.#rewriter = createResponseRewriter({
+    this.#rewriter = new ResponseRewriter({
       ...options,
       shape: maskShape(shape, mask),
       model,
@@ -140,8 +140,7 @@ export class ScanningReader extends SizedReader implements JsonReader {
       const isUsable = this.#rewriter.status() === "complete" && this.facts.images > 0;
       return isUsable ? [writeEventsEnd(events, this.facts, linkErrors)] : [];
     }
-    for (const error of linkErrors) this.#rewriter.addLinkError(error);
-    return this.#rewriter.end();
+    return this.#rewriter.end(linkErrors);
   }
 }
 
@@ -259,7 +258,7 @@ function renderImages(
       return [separator, ...parts.map((part) => writePart(part, new JsonLayout()))];
     }
     if (!convertsLinks || !isLink(image)) return [separator + JSON.stringify(image)];
-    return [separator, { image, index: indexes[at] ?? at }];
+    return [separator, { kind: "image", image, index: indexes[at] ?? at, isBegun: true }];
   });
 }
 

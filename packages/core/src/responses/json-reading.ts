@@ -69,7 +69,6 @@ export class Reading {
     this.#output ??= {
       delivery,
       isNative,
-      events,
       budget: new ImageBudget(Math.max(parts.maxHeldImageBytes, call.keptBytes)),
       layout: events === undefined ? new JsonLayout() : new EventLayout(events, () => true),
     };

@@ -5,19 +5,15 @@ import { toBytes } from "../util/utf8.js";
 import type { EarlyPart } from "./early-images.js";
 import type { ImageBudget } from "./image-budget.js";
 import type { ImageDelivery } from "./image-delivery.js";
-import { createLinkWriter, type ImageLayout, type ImagePart } from "./image-parts.js";
+import type { ImageLayout, WholeImage } from "./image-parts.js";
 import type { Piece } from "./json-reader.js";
-import type { OpenAiEvents } from "./openai-events.js";
 import type { Passed } from "./relay.js";
-import type { LinkedImage } from "./rewrite.js";
 import type { SmallOrLarge } from "./whole-images.js";
 
 /** How the pieces of a response are written for the client. */
 export interface PieceOutput {
   readonly delivery: ImageDelivery;
   readonly layout: ImageLayout;
-  /** `undefined`: the response is JSON. */
-  readonly events: OpenAiEvents | undefined;
   /** What may be held of images in the store that can be read again. */
   readonly budget: ImageBudget;
   /** True if the bytes are the provider's own. Their images are stored besides. */
@@ -83,11 +79,10 @@ export async function deliverSmallPieces(
     const result = delivered.get(piece);
     // An early image may be sent while it is read.
     if (isPlain(piece) || isEarly(piece)) sent.push(piece);
-    else if (result !== undefined) {
-      if ("kind" in piece) sent.push(layout.beginLink());
+    else if (result === undefined) sent.push(...(await delivery.write(piece, layout)));
+    else {
+      if (!isBegun(piece)) sent.push(layout.beginLink());
       sent.push(result.large ?? JSON.stringify(result.image));
-    } else if ("kind" in piece) {
-      sent.push(...(await delivery.write(piece, layout)));
     }
   }
   return sent;
@@ -131,12 +126,10 @@ export async function* streamPieces(
       if (piece.length > 0) yield toBytes(piece);
     } else if (isEarly(piece)) {
       for await (const written of streamEarly(output, piece)) yield toBytes(written);
-    } else if (!("kind" in piece)) {
-      yield* streamLink(output, piece);
     } else if (!isStreamedLink(delivery, piece)) {
       yield* (await delivery.write(piece, layout)).map(toBytes);
     } else {
-      const before = layout.beginLink(piece.createdAt);
+      const before = isBegun(piece) ? "" : layout.beginLink(piece.createdAt);
       if (before !== "") yield toBytes(before);
       yield* streamLink(output, piece);
     }
@@ -145,7 +138,7 @@ export async function* streamPieces(
 
 /** An image that is not held is read from the store while it is sent. */
 async function* streamEarly(
-  { delivery, layout, events, budget, signal }: PieceOutput,
+  { delivery, layout, budget, signal }: PieceOutput,
   part: EarlyPart,
 ): AsyncGenerator<PlainPiece> {
   for (const piece of await delivery.writeEarly(part, layout, budget)) {
@@ -155,15 +148,15 @@ async function* streamEarly(
     }
     const before = layout.beginLink(piece.createdAt);
     if (before !== "") yield before;
-    yield* delivery.streamed.streamStored(piece, createLinkWriter(events), signal);
+    yield* delivery.streamed.streamStored(piece, layout, signal);
   }
 }
 
 async function* streamLink(
-  { delivery, events, signal }: PieceOutput,
-  image: LinkedImage,
+  { delivery, layout, signal }: PieceOutput,
+  image: WholeImage,
 ): AsyncGenerator<Uint8Array> {
-  for await (const part of delivery.streamed.streamLink(image, createLinkWriter(events), signal)) {
+  for await (const part of delivery.streamed.streamLink(image, layout, signal)) {
     yield toBytes(part);
   }
 }
@@ -180,8 +173,8 @@ export async function replaceImages(delivery: ImageDelivery, pieces: readonly Pi
 }
 
 /** The images among the pieces. The base64 of an image in parts is joined. */
-function joinImages(pieces: readonly Piece[]): readonly LinkedImage[] {
-  const images: LinkedImage[] = [];
+function joinImages(pieces: readonly Piece[]): readonly WholeImage[] {
+  const images: WholeImage[] = [];
   let base64: Uint8Array[] = [];
   for (const piece of pieces) {
     // A provider's own JSON is not stored early.
@@ -191,7 +184,11 @@ function joinImages(pieces: readonly Piece[]): readonly LinkedImage[] {
     else if (piece.kind === "base64") base64.push(piece.bytes);
     else {
       const written: unknown = JSON.parse(base64.map(decodePiece).join(""));
-      images.push({ image: { ...piece.members, b64_json: String(written) }, index: piece.index });
+      images.push({
+        kind: "image",
+        image: { ...piece.members, b64_json: String(written) },
+        index: piece.index,
+      });
     }
   }
   return images;
@@ -212,10 +209,12 @@ export function listChanges(
   });
 }
 
-type WholeImage = LinkedImage | Extract<ImagePart, { kind: "image" }>;
-
 function isWholeImage(piece: Piece): piece is WholeImage {
-  return !isPlain(piece) && (!("kind" in piece) || piece.kind === "image");
+  return !isPlain(piece) && piece.kind === "image";
+}
+
+function isBegun(piece: Piece): boolean {
+  return isWholeImage(piece) && piece.isBegun === true;
 }
 
 /** @param image as it is delivered; `undefined` if the operator refused it */
@@ -225,12 +224,11 @@ function writeWhole(
   image: ResultImage | undefined,
 ): readonly string[] {
   if (image === undefined) return [];
-  if ("kind" in piece) return [layout.image(image, piece.createdAt)];
-  return [JSON.stringify(image)];
+  return [piece.isBegun === true ? JSON.stringify(image) : layout.image(image, piece.createdAt)];
 }
 
 function isEarly(piece: Piece): piece is EarlyPart {
-  return !isPlain(piece) && "kind" in piece && piece.kind === "early";
+  return !isPlain(piece) && piece.kind === "early";
 }
 
 /** About the bytes that are sent for the pieces, without those of links. Infinity if an image is read when it is sent. */

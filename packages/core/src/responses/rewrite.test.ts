@@ -19,7 +19,7 @@ import type { ImageRequest } from "../types.js";
 import { EventLayout, type ImageLayout, JsonLayout, writePart } from "./image-parts.js";
 import { WholeReader } from "./json-reader.js";
 import { OpenAiEvents } from "./openai-events.js";
-import { createResponseRewriter, type ResponseRewriter, type RewriteOptions } from "./rewrite.js";
+import { ResponseRewriter, type RewriteOptions } from "./rewrite.js";
 
 const MODEL = 'service "model"';
 const NOW = 1_763_683_200;
@@ -39,7 +39,7 @@ const REQUEST: ImageRequest = {
 };
 
 function createRewriter(options: RewriterOptions = {}): ResponseRewriter {
-  return createResponseRewriter({ shape: SEEDREAM_RESPONSE, model: MODEL, now: NOW, ...options });
+  return new ResponseRewriter({ shape: SEEDREAM_RESPONSE, model: MODEL, now: NOW, ...options });
 }
 
 type RewriterOptions = Partial<
@@ -74,12 +74,12 @@ function rewrite(chunks: readonly Uint8Array[], options: RewriterOptions = {}): 
 function bytesOf(pieces: ReturnType<ResponseRewriter["push"]>, layout?: ImageLayout): readonly Uint8Array[] {
   return pieces.map((piece) => {
     if (piece instanceof Uint8Array) return piece;
-    if ("kind" in piece) {
-      if (layout === undefined) throw new TypeError("No images are handed over.");
-      const written = writePart(piece, layout);
-      return typeof written === "string" ? encoder.encode(written) : written;
+    if (piece.kind === "image" && piece.isBegun === true) {
+      return encoder.encode(JSON.stringify({ [piece.index]: piece.image.url }));
     }
-    return encoder.encode(JSON.stringify({ [piece.index]: piece.image.url }));
+    if (layout === undefined) throw new TypeError("No images are handed over.");
+    const written = writePart(piece, layout);
+    return typeof written === "string" ? encoder.encode(written) : written;
   });
 }
 
@@ -235,7 +235,7 @@ describe("a response that is rewritten while it arrives", () => {
     const rewriter = createRewriter();
     rewriter.push(encoder.encode('{"data":[{"error":{"code":"A"}},{"b64_json":"'));
     expect(rewriter.facts.images).toBe(0);
-    rewriter.push(new Uint8Array(16 * 1024).fill(0x41));
+    rewriter.push(new Uint8Array(16 * 1024 + 1).fill(0x41));
     expect(rewriter.facts).toMatchObject({ images: 1, errors: [{ index: 0, code: "A" }] });
   });
 
@@ -297,7 +297,7 @@ describe("a response that is rewritten while it arrives", () => {
 
   it("reads the request id from the place that the family names", () => {
     const shape = { ...SEEDREAM_RESPONSE, requestId: "request_id" };
-    const rewriter = createResponseRewriter({ shape, model: MODEL, now: NOW });
+    const rewriter = new ResponseRewriter({ shape, model: MODEL, now: NOW });
     rewriter.push(encoder.encode('{"request_id":"0217"}'));
     expect(rewriter.facts.upstreamRequestId).toBe("0217");
   });
@@ -393,7 +393,7 @@ describe("the members of an item that the family leaves out", () => {
   const text = `{"data":[{"type":"image","url":"u","index":0},${large},{"b64_json":"AAAA","index":2},{"error":{"code":"A","message":"B"}}],"created":1}`;
 
   it.each([1, 13, 16_385, 100_000])("are not sent, in chunks of %d bytes", (size) => {
-    const rewriter = createResponseRewriter({ shape, model: MODEL, now: NOW });
+    const rewriter = new ResponseRewriter({ shape, model: MODEL, now: NOW });
     const layout = new JsonLayout();
     const sent = cutEvery(encoder.encode(text), size).flatMap((chunk) =>
       bytesOf(rewriter.push(chunk), layout),
@@ -406,7 +406,7 @@ describe("the members of an item that the family leaves out", () => {
   it.each([1, 16_385, 100_000])("do not change OpenAI's events, in chunks of %d bytes", (size) => {
     const events = new OpenAiEvents("generate", NOW);
     const layout = new EventLayout(events, () => true);
-    const rewriter = createResponseRewriter({ shape, model: MODEL, now: NOW, onlyImages: true });
+    const rewriter = new ResponseRewriter({ shape, model: MODEL, now: NOW, onlyImages: true });
     const sent = cutEvery(encoder.encode(text), size).flatMap((chunk) =>
       bytesOf(rewriter.push(chunk), layout),
     );
@@ -422,13 +422,13 @@ describe("the members of an item that the family leaves out", () => {
   });
 
   it("are sent if the response is native", () => {
-    const rewriter = createResponseRewriter({ shape, model: MODEL, now: NOW, isNative: true });
+    const rewriter = new ResponseRewriter({ shape, model: MODEL, now: NOW, isNative: true });
     const sent = bytesOf(rewriter.push(encoder.encode(text)));
     expect(Buffer.concat([...sent]).toString()).toBe(text);
   });
 
   it("stay links that become base64", () => {
-    const rewriter = createResponseRewriter({ shape, model: MODEL, now: NOW, convertsLinks: true });
+    const rewriter = new ResponseRewriter({ shape, model: MODEL, now: NOW, convertsLinks: true });
     const pieces = rewriter.push(encoder.encode('{"data":[{"type":"image","url":"u"}]}'));
     const link = pieces.find((piece) => !(piece instanceof Uint8Array));
     expect(link).toEqual({ kind: "image", image: { url: "u" }, index: 0, createdAt: undefined });
@@ -452,7 +452,7 @@ describe("an image that is a link", () => {
     const rewriter = createRewriter({ convertsLinks: true });
     const pieces = rewriter.push(encoder.encode(`{"data":[{"note":"${LONG}","url":"a"}]}`));
     expect(pieces.filter((piece) => !(piece instanceof Uint8Array))).toEqual([
-      { index: 0, image: { note: LONG, url: "a" } },
+      { kind: "image", index: 0, image: { note: LONG, url: "a" }, isBegun: true },
     ]);
   });
 
@@ -461,8 +461,7 @@ describe("an image that is a link", () => {
     const sent = [
       ...rewriter.push(encoder.encode('{"data":[{"error":{"code":"A","message":"No."}},{"url":"a"}]}')),
     ];
-    rewriter.addLinkError({ index: 1, code: "B", message: "Gone." });
-    sent.push(...rewriter.end());
+    sent.push(...rewriter.end([{ index: 1, code: "B", message: "Gone." }]));
     expect(JSON.parse(Buffer.concat(bytesOf(sent)).toString()).extra.errors).toEqual([
       { index: 0, code: "A", message: "No." },
       { index: 1, code: "B", message: "Gone." },

@@ -1,22 +1,21 @@
 import type { ResponseShape } from "../families/response-shape.js";
 import type { ResultError, ResultImage } from "../types.js";
-import { createHeldBytes } from "../util/held-bytes.js";
+import { createHeldBytes, type HeldBytes } from "../util/held-bytes.js";
 import { isJsonObject, type JsonObject, omitMembers, parseJson } from "../util/json.js";
 import type { JsonStatus } from "../util/json-walker.js";
 import { encodeText } from "../util/utf8.js";
-import type { ArrivingBytes } from "./image-budget.js";
 import { ImageObject } from "./image-object.js";
 import type { ImagePart } from "./image-parts.js";
-import { createJsonScanner } from "./json-scanner.js";
-import { type ItemKind, type LargeItem, readLargeItem } from "./large-item.js";
+import { type JsonScanHandler, JsonScanner } from "./json-scanner.js";
 import { withInputTokens } from "./openai-usage.js";
-import { createFactReader, type ResponseFacts } from "./response-facts.js";
-import { createJsonShortener, type JsonShortener } from "./shorten-json.js";
+import { createFactReader, type FactReader, type ResponseFacts } from "./response-facts.js";
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const OPEN_BRACE = 0x7b;
+/** Smaller pieces are joined, because a write of its own costs more than a copy. */
+const COPIED_BYTES = 4 * 1024;
 
-/** Options of {@link createResponseRewriter}. */
+/** Options of a {@link ResponseRewriter}. */
 export interface RewriteOptions {
   readonly shape: ResponseShape;
   /** The service model name, which replaces the provider's. */
@@ -25,7 +24,7 @@ export interface RewriteOptions {
   readonly now: number;
   /** True if every byte is passed on unchanged, and only the facts are read. Default false. */
   readonly isNative?: boolean | undefined;
-  /** True if an image without base64 is returned as {@link LinkedImage}. Default false. */
+  /** True if an image without base64 is handed over, to be converted. Default false. */
   readonly convertsLinks?: boolean | undefined;
   /**
    * True if every image is handed over as {@link ImagePart}, in place of its bytes. Default: true if the family leaves members
@@ -41,31 +40,17 @@ export interface RewriteOptions {
   readonly maxHeldBytes?: number | undefined;
 }
 
-/** An image that the provider delivered as a link, in place of the JSON of its converted form. */
-export interface LinkedImage {
-  readonly image: ResultImage;
-  /** Its index in the provider's batch, from 0. */
-  readonly index: number;
-  /** Its bytes, if its download has begun. */
-  readonly arriving?: ArrivingBytes | undefined;
-}
+/** What of a large value is read while it arrives. */
+type LargeValue =
+  /** A member whose bytes are sent unless it is replaced. */
+  | { readonly kind: "member"; readonly isReplaced: boolean }
+  /** An item that is handed over. */
+  | { readonly kind: "open"; readonly object: ImageObject }
+  /** An item whose bytes are sent. They are held until it is known whether it is an image. */
+  | { readonly kind: "item"; readonly held: HeldBytes; state: "undecided" | "image" | "dropped" };
 
-/** Rewrites one response as it arrives. */
-export interface ResponseRewriter {
-  /** Returns the bytes to send on. They may share the memory of the chunk. */
-  push(chunk: Uint8Array): readonly (Uint8Array | LinkedImage | ImagePart)[];
-  /** Adds to `extra.errors` that a link could not be converted. */
-  addLinkError(error: ResultError): void;
-  /**
-   * Returns the last bytes, without which the response is incomplete. Returns none if the upstream response is not
-   * complete, has no image or reports a failure, or if its bytes are passed on unchanged or are not wanted.
-   */
-  end(): readonly Uint8Array[];
-  /** What the response has said so far. Always the same object. */
-  readonly facts: ResponseFacts;
-  /** Whether the upstream response is complete, or is not a JSON object. */
-  readonly status: () => JsonStatus;
-}
+/** The bytes of an item that are held until it is known whether it is an image. */
+const MAX_ITEM_BYTES = 256 * 1024;
 
 /**
  * Converts a provider's response to the response of `/v1` while it arrives. `model` becomes the service name, failed items
@@ -76,278 +61,304 @@ export interface ResponseRewriter {
  * So a response of any size takes about 2 MB of memory. The simple version is `WholeReader` in json-reader.ts,
  * which parses the whole response; the tests compare the two.
  */
-export function createResponseRewriter(options: RewriteOptions): ResponseRewriter {
-  const {
-    shape,
-    isNative = false,
-    convertsLinks = false,
-    onlyImages = false,
-    opensImages = onlyImages || (!isNative && shape.leftOut !== undefined && shape.leftOut.length > 0),
-    maxHeldBytes,
-  } = options;
-  const model = JSON.stringify(options.model);
-  const now = String(options.now);
-  const output = createChunkJoiner<LinkedImage | ImagePart>();
-  const linkErrors: ResultError[] = [];
-  const reader = createFactReader(shape, () => scanner.status() === "complete");
-  const { facts } = reader;
-  const missing = new Map([[shape.created, now]]);
-  if (shape.addsModel !== false) missing.set(shape.model, model);
-  let createdAt: number | undefined;
-  let member = "";
-  let hasMembers = false;
-  let isInItems = false;
-  /** The reader of the current large value. */
-  let large: LargeItem | undefined;
+export class ResponseRewriter implements JsonScanHandler {
+  /** What the response has said so far. Always the same object. */
+  readonly facts: ResponseFacts;
+  readonly #shape: ResponseShape;
+  readonly #isNative: boolean;
+  readonly #convertsLinks: boolean;
+  readonly #opensImages: boolean;
+  readonly #isWritten: boolean;
+  readonly #model: string;
+  readonly #now: string;
+  readonly #reader: FactReader;
+  readonly #scanner: JsonScanner;
+  /** Members that the response must have and did not have yet, and their values. */
+  readonly #missing: Map<string, string>;
+  /** What is sent next. Small pieces are joined in `#small`. */
+  #output: (Uint8Array | ImagePart)[] = [];
+  readonly #small = createHeldBytes();
+  #createdAt: number | undefined;
+  #member = "";
+  #hasMembers = false;
+  #isInItems = false;
+  #large: LargeValue | undefined;
 
-  const isWritten = !isNative && !onlyImages;
-
-  const write = (bytes: Uint8Array | string): void => {
-    if (isWritten) output.add(typeof bytes === "string" ? encodeText(bytes) : bytes);
-  };
-
-  const writeKey = (written: Uint8Array | string): void => {
-    write(hasMembers ? "," : "{");
-    write(written);
-    write(":");
-    hasMembers = true;
-  };
-
-  /** Returns what replaces the current member's value, or `undefined` if the value stays. */
-  const replaceMember = (value: unknown): string | undefined => {
-    reader.readMember(member, value);
-    if (member === shape.created) createdAt = shape.readCreated(value);
-    if (member === shape.failure) return "";
-    if (member === shape.model) return model;
-    return member === shape.created && shape.readCreated(value) === undefined ? now : undefined;
-  };
-
-  const findKind = (item: unknown): ItemKind => {
-    if (!reader.isImage(item)) return "failed";
-    return convertsLinks && isLink(item) ? "link" : "image";
-  };
-
-  /** Every image but the first has a comma before it. */
-  const beginImage = (): void => {
-    if (facts.images > 1) write(",");
-  };
-
-  /** The index of the image that was counted last. */
-  const lastIndex = (): number => facts.images + facts.errors.length - 1;
-
-  /** The image was already counted. */
-  const handOverLink = (image: ResultImage): void => {
-    beginImage();
-    output.addOther({ image, index: lastIndex() });
-  };
-
-  /** A large item whose bytes are passed on. */
-  const beginLargeItem = (): LargeItem =>
-    readLargeItem(
-      {
-        findKind,
-        onImage() {
-          reader.countImage();
-          beginImage();
-        },
-        onBytes: write,
-        onImageEnd: (item) => reader.readImage(item),
-        onLink(written) {
-          const item = parse(written);
-          if (reader.readItem(item) && isLink(item)) handOverLink(item);
-        },
-        onFailed: (item) => void reader.readItem(item),
-        onUnreadable: () => scanner.giveUp(),
-      },
-      !isNative,
-    );
-
-  /** A large item whose image is handed over in parts. */
-  const beginOpenItem = (): LargeItem => {
-    const later: JsonObject = {};
-    const object = new ImageObject({
-      onBase64(members) {
-        if (!reader.isImage({ ...object.shortened, b64_json: "A" })) return false;
-        reader.countImage();
-        output.addOther({ kind: "begin", members: omitMembers(members, shape.leftOut), createdAt });
-        return true;
-      },
-      onBytes: (bytes) => output.addOther({ kind: "base64", bytes }),
-      onMember(key, value) {
-        if (shape.leftOut?.includes(key) !== true) later[key] = value;
-      },
-    });
-    return {
-      push: (bytes) => object.push(bytes),
-      end() {
-        const members = object.end();
-        if (members === undefined) return scanner.giveUp();
-        if (object.hasBegun) {
-          reader.readImage(members);
-          output.addOther({
-            kind: "end",
-            members: omitMembers(members, shape.leftOut),
-            later,
-            index: lastIndex(),
-          });
-        } else if (reader.readItem(object.shortened)) handOver(members);
-      },
-    };
-  };
-
-  /** An image that was counted. */
-  const handOver = (item: JsonObject): void => {
-    output.addOther({
-      kind: "image",
-      image: omitMembers(item, shape.leftOut),
-      index: lastIndex(),
-      createdAt,
-    });
-  };
-
-  /** A large member is passed on as it arrives, unless it is replaced, and is also read in a shortened form. */
-  const beginLargeMember = (bytes: Uint8Array): LargeItem => {
-    const replacement = replaceMember(bytes[0] === OPEN_BRACE ? {} : undefined);
-    if (replacement !== undefined) write(replacement);
-    const shortener = [shape.failure, shape.usage].includes(member) ? createJsonShortener() : undefined;
-    return {
-      push(part) {
-        shortener?.push(part);
-        if (replacement === undefined) write(part);
-      },
-      end: () => readShortened(shortener),
-    };
-  };
-
-  const readShortened = (shortener: JsonShortener | undefined): void => {
-    const value = shortener && parseJson(shortener.read());
-    if (value !== undefined) reader.readMember(member, value);
-  };
-
-  const beginItem = opensImages ? beginOpenItem : beginLargeItem;
-  const scanner = createJsonScanner(
-    {
-      onMember(key, written) {
-        member = key;
-        missing.delete(key);
-        if (key !== shape.failure) writeKey(written);
-      },
-      onItems() {
-        isInItems = true;
-        reader.readMember(member, []);
-        write("[");
-      },
-      onItemsEnd() {
-        isInItems = false;
-        write("]");
-      },
-      onValue(bytes) {
-        const value = parse(bytes);
-        if (!isInItems) return write(replaceMember(value) ?? addInputTokens(bytes, value));
-        if (!reader.readItem(value)) return;
-        if (opensImages && isJsonObject(value)) return handOver(value);
-        if (convertsLinks && isLink(value)) return handOverLink(value);
-        beginImage();
-        write(bytes);
-      },
-      onPart(bytes) {
-        large ??= isInItems ? beginItem() : beginLargeMember(bytes);
-        large.push(bytes);
-      },
-      onPartsEnd() {
-        large?.end();
-        large = undefined;
-      },
-    },
-    { items: shape.items, maxHeldBytes },
-  );
-
-  /** Gives the response up if the value is not JSON. */
-  function parse(bytes: Uint8Array): unknown {
-    const value = parseJson(decoder.decode(bytes));
-    if (value === undefined) scanner.giveUp();
-    return value;
+  constructor(options: RewriteOptions) {
+    const { shape, isNative = false, convertsLinks = false, onlyImages = false, maxHeldBytes } = options;
+    const leavesOut = !isNative && shape.leftOut !== undefined && shape.leftOut.length > 0;
+    this.#shape = shape;
+    this.#isNative = isNative;
+    this.#convertsLinks = convertsLinks;
+    this.#opensImages = options.opensImages ?? (onlyImages || leavesOut);
+    this.#isWritten = !isNative && !onlyImages;
+    this.#model = JSON.stringify(options.model);
+    this.#now = String(options.now);
+    this.#missing = new Map([[shape.created, this.#now]]);
+    if (shape.addsModel !== false) this.#missing.set(shape.model, this.#model);
+    this.#scanner = new JsonScanner(this, { items: shape.items, maxHeldBytes });
+    this.#reader = createFactReader(shape, () => this.status() === "complete");
+    this.facts = this.#reader.facts;
   }
 
-  /** The last pieces have no links. */
-  const takeBytes = (): readonly Uint8Array[] => output.take().filter((piece) => piece instanceof Uint8Array);
+  /** Whether the upstream response is complete, or is not a JSON object. */
+  status(): JsonStatus {
+    return this.#scanner.status();
+  }
+
+  /** Returns the bytes to send on. They may share the memory of the chunk. */
+  push(chunk: Uint8Array): readonly (Uint8Array | ImagePart)[] {
+    this.#scanner.push(chunk);
+    if (!this.#isNative) return this.#take();
+    // The bytes of a native response are sent as they are. Its images are stored besides.
+    return this.#opensImages ? [chunk, ...this.#take()] : [chunk];
+  }
+
+  /**
+   * Returns the last bytes, without which the response is incomplete. Returns none if the upstream response is not
+   * complete, has no image or reports a failure, or if its bytes are passed on unchanged or are not wanted.
+   *
+   * @param linkErrors why links could not be converted, for `extra.errors`
+   */
+  end(linkErrors: readonly ResultError[] = []): readonly Uint8Array[] {
+    const { images, failure } = this.facts;
+    const isUsable = this.#isWritten && images > 0 && failure === undefined;
+    if (this.status() !== "complete" || !isUsable) return [];
+    for (const [name, value] of this.#missing) {
+      this.#writeKey(JSON.stringify(name));
+      this.#write(value);
+    }
+    const errors = [...this.facts.errors, ...linkErrors];
+    if (errors.length > 0) {
+      // An `extra` of the provider's own stands before it, and the last one counts.
+      this.#writeKey('"extra"');
+      this.#write(JSON.stringify({ errors }));
+    }
+    this.#write("}");
+    // The last pieces have no links.
+    return this.#take().filter((piece) => piece instanceof Uint8Array);
+  }
+
+  /** For the scanner, as all methods that begin with `on`. */
+  onMember(key: string, written: Uint8Array): void {
+    this.#member = key;
+    this.#missing.delete(key);
+    if (key !== this.#shape.failure) this.#writeKey(written);
+  }
+
+  onItems(): void {
+    this.#isInItems = true;
+    this.#reader.readMember(this.#member, []);
+    this.#write("[");
+  }
+
+  onItemsEnd(): void {
+    this.#isInItems = false;
+    this.#write("]");
+  }
+
+  onValue(bytes: Uint8Array): void {
+    const value = this.#parse(bytes);
+    if (!this.#isInItems)
+      return this.#write(this.#replaceMember(value) ?? this.#addInputTokens(bytes, value));
+    if (!this.#reader.readItem(value)) return;
+    if (this.#opensImages && isJsonObject(value)) return this.#handOver(value);
+    if (this.#convertsLinks && isLink(value)) return this.#handOverLink(value);
+    this.#beginImage();
+    this.#write(bytes);
+  }
+
+  onPart(bytes: Uint8Array): void {
+    const large = this.#beginLarge(bytes);
+    if (large.kind === "open") return;
+    if (large.kind === "member") {
+      if (!large.isReplaced) this.#write(bytes);
+    } else if (large.state === "image") this.#write(bytes);
+    else if (large.state === "undecided" && !this.#isNative) {
+      if (large.held.length + bytes.length <= MAX_ITEM_BYTES) return large.held.add(bytes);
+      large.held.take();
+      large.state = "dropped";
+    }
+  }
+
+  /** An item that is large because of its image has a long string. Its kind is decided when that string begins. */
+  onLongString(): boolean {
+    const large = this.#beginLarge(this.#scanner.text);
+    if (large.kind === "open") {
+      return large.object.addLongString(this.#scanner, (before, all) => this.#beginOpen(before, all));
+    }
+    if (large.kind === "member" || large.state !== "undecided") return false;
+    const item = this.#scanner.readValue();
+    if (this.#reader.isImage(item) && !this.#isConverted(item)) this.#beginLargeImage(large);
+    return false;
+  }
+
+  onStringPart(bytes: Uint8Array): void {
+    this.#output.push({ kind: "base64", bytes });
+  }
+
+  onPartsEnd(text: Uint8Array): void {
+    const large = this.#large;
+    this.#large = undefined;
+    if (large?.kind === "open") return this.#endOpen(large.object, text);
+    const value = parseJson(decoder.decode(text));
+    if (large?.kind === "item") return this.#endItem(large, value);
+    const { failure, usage } = this.#shape;
+    if (value !== undefined && [failure, usage].includes(this.#member)) {
+      this.#reader.readMember(this.#member, value);
+    }
+  }
+
+  #beginLarge(start: Uint8Array): LargeValue {
+    this.#large ??= this.#isInItems ? this.#beginItem() : this.#beginMember(start);
+    return this.#large;
+  }
+
+  #beginItem(): LargeValue {
+    if (this.#opensImages) return { kind: "open", object: new ImageObject() };
+    return { kind: "item", held: createHeldBytes(), state: "undecided" };
+  }
+
+  /** A large member is passed on as it arrives, unless it is replaced, and its text is read at its end. */
+  #beginMember(start: Uint8Array): LargeValue {
+    const replacement = this.#replaceMember(start[0] === OPEN_BRACE ? {} : undefined);
+    if (replacement !== undefined) this.#write(replacement);
+    return { kind: "member", isReplaced: replacement !== undefined };
+  }
+
+  #isConverted(item: unknown): boolean {
+    return this.#convertsLinks && isLink(item);
+  }
+
+  #beginLargeImage(large: Extract<LargeValue, { kind: "item" }>): void {
+    large.state = "image";
+    this.#reader.countImage();
+    this.#beginImage();
+    if (large.held.length > 0) this.#write(large.held.take());
+  }
+
+  #endItem(large: Extract<LargeValue, { kind: "item" }>, value: unknown): void {
+    if (large.state === "image") return this.#reader.readImage(value);
+    if (value === undefined) return this.#scanner.giveUp();
+    if (!this.#reader.isImage(value)) return void this.#reader.readItem(value);
+    if (large.state === "dropped") return this.#scanner.giveUp();
+    if (this.#isConverted(value)) {
+      const item = this.#parse(large.held.take());
+      if (this.#reader.readItem(item) && isLink(item)) this.#handOverLink(item);
+      return;
+    }
+    this.#beginLargeImage(large);
+    this.#reader.readImage(value);
+  }
+
+  #beginOpen(before: JsonObject, all: JsonObject): boolean {
+    if (!this.#reader.isImage(all)) return false;
+    this.#reader.countImage();
+    const members = omitMembers(before, this.#shape.leftOut);
+    this.#addOther({ kind: "begin", members, createdAt: this.#createdAt });
+    return true;
+  }
+
+  #endOpen(object: ImageObject, text: Uint8Array): void {
+    const end = object.end(text);
+    if (end === undefined) return this.#scanner.giveUp();
+    if (object.hasBegun) {
+      this.#reader.readImage(end.members);
+      const { leftOut } = this.#shape;
+      this.#addOther({
+        kind: "end",
+        members: omitMembers(end.members, leftOut),
+        later: omitMembers(end.later, leftOut),
+        index: this.#lastIndex(),
+      });
+    } else if (this.#reader.readItem(end.shortened)) this.#handOver(end.members);
+  }
+
+  /** An image that was counted. */
+  #handOver(item: JsonObject): void {
+    this.#addOther({
+      kind: "image",
+      image: omitMembers(item, this.#shape.leftOut),
+      index: this.#lastIndex(),
+      createdAt: this.#createdAt,
+    });
+  }
+
+  /** The image was already counted. */
+  #handOverLink(image: ResultImage): void {
+    this.#beginImage();
+    this.#addOther({ kind: "image", image, index: this.#lastIndex(), isBegun: true });
+  }
+
+  /** Every image but the first has a comma before it. */
+  #beginImage(): void {
+    if (this.facts.images > 1) this.#write(",");
+  }
+
+  /** The index of the image that was counted last. */
+  #lastIndex(): number {
+    return this.facts.images + this.facts.errors.length - 1;
+  }
+
+  /** Returns what replaces the current member's value, or `undefined` if the value stays. */
+  #replaceMember(value: unknown): string | undefined {
+    const { created, failure, model } = this.#shape;
+    this.#reader.readMember(this.#member, value);
+    if (this.#member === created) this.#createdAt = this.#shape.readCreated(value);
+    if (this.#member === failure) return "";
+    if (this.#member === model) return this.#model;
+    return this.#member === created && this.#createdAt === undefined ? this.#now : undefined;
+  }
 
   /** `usage` has OpenAI's name for input tokens, too. Its own bytes stay. */
-  const addInputTokens = (bytes: Uint8Array, usage: unknown): Uint8Array | string => {
-    if (member !== shape.usage || !isJsonObject(usage)) return bytes;
+  #addInputTokens(bytes: Uint8Array, usage: unknown): Uint8Array | string {
+    if (this.#member !== this.#shape.usage || !isJsonObject(usage)) return bytes;
     const { input_tokens: inputTokens } = withInputTokens(usage);
     if (inputTokens === usage["input_tokens"]) return bytes;
     const written = decoder.decode(bytes);
     return `${written.slice(0, written.lastIndexOf("}"))},"input_tokens":${String(inputTokens)}}`;
-  };
+  }
 
-  return {
-    facts,
-    status: scanner.status,
-    push(chunk) {
-      scanner.push(chunk);
-      if (!isNative) return output.take();
-      // The bytes of a native response are sent as they are. Its images are stored besides.
-      return opensImages ? [chunk, ...output.take()] : [chunk];
-    },
-    addLinkError: (error) => void linkErrors.push(error),
-    end() {
-      const isUsable = !onlyImages && facts.images > 0 && facts.failure === undefined;
-      if (scanner.status() !== "complete" || !isUsable) return [];
-      for (const [name, value] of missing) {
-        writeKey(JSON.stringify(name));
-        write(value);
-      }
-      const errors = [...facts.errors, ...linkErrors];
-      if (errors.length > 0) {
-        // An `extra` of the provider's own stands before it, and the last one counts.
-        writeKey('"extra"');
-        write(JSON.stringify({ errors }));
-      }
-      write("}");
-      return takeBytes();
-    },
-  };
+  /** Gives the response up if the value is not JSON. */
+  #parse(bytes: Uint8Array): unknown {
+    const value = parseJson(decoder.decode(bytes));
+    if (value === undefined) this.#scanner.giveUp();
+    return value;
+  }
+
+  #writeKey(written: Uint8Array | string): void {
+    this.#write(this.#hasMembers ? "," : "{");
+    this.#write(written);
+    this.#write(":");
+    this.#hasMembers = true;
+  }
+
+  #write(piece: Uint8Array | string): void {
+    if (!this.#isWritten) return;
+    const bytes = typeof piece === "string" ? encodeText(piece) : piece;
+    if (bytes.length < COPIED_BYTES) return this.#small.add(bytes);
+    this.#endSmall();
+    this.#output.push(bytes);
+  }
+
+  #addOther(other: ImagePart): void {
+    this.#endSmall();
+    this.#output.push(other);
+  }
+
+  #endSmall(): void {
+    if (this.#small.length > 0) this.#output.push(this.#small.take());
+  }
+
+  #take(): readonly (Uint8Array | ImagePart)[] {
+    this.#endSmall();
+    const taken = this.#output;
+    this.#output = [];
+    return taken;
+  }
 }
 
 /** An image that the provider delivered as a link only. */
 export function isLink(item: unknown): item is ResultImage & { readonly url: string } {
   return isJsonObject(item) && typeof item["url"] === "string" && !item["b64_json"];
-}
-
-/** Smaller pieces are joined, because a write of its own costs more than a copy. */
-const COPIED_BYTES = 4 * 1024;
-
-/** Joins pieces into chunks to send. `T` is the type of items between the bytes. */
-interface ChunkJoiner<T> {
-  add(piece: Uint8Array): void;
-  /** Adds an item that is not bytes. */
-  addOther(other: T): void;
-  /** Returns the chunks of all pieces since the last call. Large pieces are not copied. */
-  take(): readonly (Uint8Array | T)[];
-}
-
-function createChunkJoiner<T>(): ChunkJoiner<T> {
-  const small = createHeldBytes();
-  let chunks: (Uint8Array | T)[] = [];
-  const endSmall = (): void => {
-    if (small.length > 0) chunks.push(small.take());
-  };
-  return {
-    add(piece) {
-      if (piece.length < COPIED_BYTES) return small.add(piece);
-      endSmall();
-      chunks.push(piece);
-    },
-    addOther(other) {
-      endSmall();
-      chunks.push(other);
-    },
-    take() {
-      endSmall();
-      const taken = chunks;
-      chunks = [];
-      return taken;
-    },
-  };
 }

@@ -13,8 +13,6 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 export interface ShortenerOptions {
   /** The number of bytes that are kept of a longer string. Default 8 KiB. */
   readonly maxStringBytes?: number | undefined;
-  /** Called when a string turns out to be longer than that. */
-  readonly onLongString?: (() => void) | undefined;
 }
 
 /** Reads JSON text of any size and keeps a short copy of it. */
@@ -30,7 +28,7 @@ export interface JsonShortener {
  * not JSON at all, unless it begins inside a string.
  */
 export function createJsonShortener(options: ShortenerOptions = {}): JsonShortener {
-  const { maxStringBytes = DEFAULT_STRING_BYTES, onLongString } = options;
+  const { maxStringBytes = DEFAULT_STRING_BYTES } = options;
   const strings = new StringScanner();
   const kept = createHeldBytes();
   let isInString = false;
@@ -46,7 +44,6 @@ export function createJsonShortener(options: ShortenerOptions = {}): JsonShorten
     stringBytes += part.length;
     if (isCut || stringBytes <= maxStringBytes) return;
     kept.removeEnd(countCutEscape(kept.view()));
-    onLongString?.();
   };
 
   const readString = (bytes: Uint8Array, from: number): number => {
@@ -81,24 +78,6 @@ export function createJsonShortener(options: ShortenerOptions = {}): JsonShorten
     },
     read: () => decoder.decode(kept.view()),
   };
-}
-
-/**
- * Returns the value of JSON text that ends inside a string, after closing the string and all open brackets. Returns
- * `undefined` if the result is not JSON, for example because the string is a key.
- */
-export function parseUpToString(text: string): unknown {
-  const closers: string[] = [];
-  // Strings are skipped, so that brackets in them do not count. The last one has no end.
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"?|[[\]{}]/gs)) {
-    if (token === "{" || token === "[") closers.unshift(token === "{" ? "}" : "]");
-    else if (token === "}" || token === "]") closers.shift();
-  }
-  try {
-    return JSON.parse(`${text}"${closers.join("")}`);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The number of bytes at the end that belong to an incomplete escape, such as `\` or `\u00`. */

@@ -195,7 +195,7 @@ class EventReader implements LineReader {
     this.#splitter = new LineSplitter((line) => this.#readLine(line));
     this.#parser = createParser({
       onEvent: (event) => {
-        this.#found.push({ ...event, id: this.#lastId });
+        this.#found.push({ event: event.event, data: event.data, id: this.#lastId });
       },
       // Called before `onEvent`, and for an event without data, too.
       onId: (id) => {

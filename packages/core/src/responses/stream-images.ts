@@ -1,8 +1,9 @@
 import type { StreamShape } from "../families/response-shape.js";
 import { type JsonObject, omitMembers } from "../util/json.js";
 import { EventLines } from "./event-lines.js";
-import { hasImage, ImageObject } from "./image-object.js";
+import { hasImage, ImageObject, type ImageObjectEnd } from "./image-object.js";
 import type { ImagePart } from "./image-parts.js";
+import { JsonScanner } from "./json-scanner.js";
 
 /** Reads the events that have images. */
 export class StreamImages {
@@ -48,27 +49,28 @@ export class StreamImages {
 /** Reads the data of one event. */
 export class EventObject {
   readonly #shape: StreamShape;
-  readonly #object: ImageObject;
-  /** The members after long base64. */
-  readonly #later: JsonObject = {};
+  readonly #onPart: (part: ImagePart) => void;
+  readonly #object = new ImageObject();
+  readonly #scanner: JsonScanner;
+  /** The whole data, if it is short or has ended. */
+  #end: ImageObjectEnd | undefined;
 
   constructor(shape: StreamShape, onPart: (part: ImagePart) => void) {
     this.#shape = shape;
-    this.#object = new ImageObject({
-      onBase64: (members) => {
-        if (!isImageType(typeOf(members), shape)) return false;
-        onPart({ kind: "begin", members: this.#pick(members), createdAt: this.#readCreated(members) });
-        return true;
-      },
-      onBytes: (bytes) => onPart({ kind: "base64", bytes }),
-      onMember: (key, value) => {
-        if (!shape.leftOut.includes(key)) this.#later[key] = value;
-      },
+    this.#onPart = onPart;
+    const endObject = (text: Uint8Array): void => {
+      this.#end = this.#object.end(text);
+    };
+    this.#scanner = new JsonScanner({
+      onValue: endObject,
+      onPartsEnd: endObject,
+      onLongString: () => this.#object.addLongString(this.#scanner, (before) => this.#begin(before)),
+      onStringPart: (bytes) => onPart({ kind: "base64", bytes }),
     });
   }
 
   push(bytes: Uint8Array): void {
-    this.#object.push(bytes);
+    this.#scanner.push(bytes);
   }
 
   /**
@@ -78,13 +80,19 @@ export class EventObject {
    * @param index the index of the image
    */
   end(name: string, index: number): ImagePart | undefined {
-    const members = this.#object.end();
+    const { members, later } = (this.#scanner.status() === "complete" && this.#end) || NOTHING;
     if (this.#object.hasBegun) {
       if (members === undefined) throw new TypeError("The event of an image is not JSON.");
-      return { kind: "end", members: this.#pick(members), later: this.#later, index };
+      return { kind: "end", members: this.#pick(members), later: this.#pick(later), index };
     }
     if (!hasImage(members) || !isImageType(typeOf(members) ?? name, this.#shape)) return undefined;
     return { kind: "image", image: this.#pick(members), index, createdAt: this.#readCreated(members) };
+  }
+
+  #begin(before: JsonObject): boolean {
+    if (!isImageType(typeOf(before), this.#shape)) return false;
+    this.#onPart({ kind: "begin", members: this.#pick(before), createdAt: this.#readCreated(before) });
+    return true;
   }
 
   #readCreated(members: JsonObject): number | undefined {
@@ -96,6 +104,8 @@ export class EventObject {
     return omitMembers(members, this.#shape.leftOut);
   }
 }
+
+const NOTHING = { members: undefined, later: {} };
 
 /** Before its type is known, an event with base64 counts as one with an image. */
 function isImageType(type: string | undefined, { imageEvents }: StreamShape): boolean {

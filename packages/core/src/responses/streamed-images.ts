@@ -5,8 +5,7 @@ import { DownloadError } from "../upstream/download.js";
 import { LazyUpload } from "./arriving-image.js";
 import { type ImageDeliveryOptions, tellImage } from "./delivery-options.js";
 import type { ImageErrors } from "./image-errors.js";
-import type { LinkWriter } from "./image-parts.js";
-import type { LinkedImage } from "./rewrite.js";
+import type { ImageLayout, WholeImage } from "./image-parts.js";
 import { endUpload, openLink } from "./whole-images.js";
 
 /** An image in base64 that is in the store and not in memory. It is read again when it is sent. */
@@ -40,8 +39,8 @@ export class StreamedImages {
    * @throws DownloadError
    */
   async *streamLink(
-    linked: LinkedImage,
-    writer: LinkWriter,
+    linked: WholeImage,
+    layout: ImageLayout,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<string> {
     if (signal?.aborted === true) return;
@@ -55,10 +54,10 @@ export class StreamedImages {
     } catch (error) {
       this.#errors.add(error, index);
       tellImage(this.#options, image);
-      yield writer.link(image);
+      yield layout.link(image);
       return;
     }
-    yield writer.begin();
+    yield layout.beginBase64();
     const base64 = new Base64Encoder();
     let start = "";
     const upload = store && new LazyUpload(store);
@@ -79,8 +78,8 @@ export class StreamedImages {
     }
     const members = { ...rest, ...(storedUrl !== undefined && { stored_url: storedUrl }) };
     tellImage(this.#options, members);
-    yield base64.end() + writer.end(members, start);
-    writer.ended();
+    yield base64.end() + layout.endBase64(members, start);
+    layout.sentLink();
   }
 
   /**
@@ -92,7 +91,7 @@ export class StreamedImages {
    */
   async *streamStored(
     { id, url, members, index }: StoredImagePiece,
-    writer: LinkWriter,
+    layout: ImageLayout,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<string> {
     if (signal?.aborted === true) return;
@@ -101,11 +100,11 @@ export class StreamedImages {
       chunks = await this.#openStored(id);
     } catch (cause) {
       this.#errors.add(this.#toUnreadError(cause), index);
-      yield writer.link({ ...members, url });
+      yield layout.link({ ...members, url });
       return;
     }
     const base64 = new Base64Encoder();
-    yield writer.begin();
+    yield layout.beginBase64();
     let start = "";
     try {
       for await (const chunk of chunks) {
@@ -116,8 +115,8 @@ export class StreamedImages {
     } catch (cause) {
       throw this.#toUnreadError(cause);
     }
-    yield base64.end() + writer.end({ ...members, stored_url: url }, start);
-    writer.ended();
+    yield base64.end() + layout.endBase64({ ...members, stored_url: url }, start);
+    layout.sentLink();
   }
 
   async #openStored(id: string): Promise<AsyncIterable<Uint8Array>> {

@@ -4,18 +4,15 @@ import { toBytes } from "../util/utf8.js";
 import type { EarlyPart } from "./early-images.js";
 import type { ImageBudget } from "./image-budget.js";
 import type { ImageDelivery } from "./image-delivery.js";
-import { createLinkWriter, type ImagePart, JsonLayout } from "./image-parts.js";
+import { type ImagePart, JsonLayout, type WholeImage } from "./image-parts.js";
 import { closeLarge } from "./pieces.js";
-import type { LinkedImage } from "./rewrite.js";
 import type { StoredImagePiece } from "./streamed-images.js";
 
 /** An image that waits: its JSON, or an image that is read when it is sent. */
 type WaitingImage =
   | { readonly kind: "json"; readonly pieces: readonly (string | Uint8Array)[] }
-  | { readonly kind: "link"; readonly link: LinkedImage }
+  | { readonly kind: "link"; readonly link: WholeImage }
   | StoredImagePiece;
-
-type WholeImage = Extract<ImagePart, { kind: "image" }>;
 
 /** What {@link WaitingImages} needs. */
 export interface WaitingImagesOptions {
@@ -132,8 +129,8 @@ export class WaitingImages {
     // A store gets all of its images, although the client has disconnected.
     const parts =
       image.kind === "link"
-        ? delivery.streamed.streamLink(image.link, WRITER, delivery.opensImages ? undefined : signal)
-        : delivery.streamed.streamStored(image, WRITER, signal);
+        ? delivery.streamed.streamLink(image.link, LAYOUT, delivery.opensImages ? undefined : signal)
+        : delivery.streamed.streamStored(image, LAYOUT, signal);
     for await (const part of parts) yield toBytes(part);
   }
 
@@ -158,7 +155,8 @@ export class WaitingImages {
   }
 }
 
-const WRITER = createLinkWriter(undefined);
+/** For images whose separator has been written. */
+const LAYOUT = new JsonLayout();
 
 function toJson(image: ResultImage): WaitingImage {
   return { kind: "json", pieces: [JSON.stringify(image)] };

@@ -12,12 +12,13 @@ import {
 } from "./delivery-options.js";
 import { type ImageBudget, type ReadImage, readWithinBudget } from "./image-budget.js";
 import type { ImageErrors } from "./image-errors.js";
-import { isLink, type LinkedImage } from "./rewrite.js";
+import type { WholeImage } from "./image-parts.js";
+import { isLink } from "./rewrite.js";
 
 /** An image that was delivered, or a link whose image does not fit into the budget. */
 export type SmallOrLarge =
   | { readonly image: ResultImage; readonly large?: undefined }
-  | { readonly image?: undefined; readonly large: LinkedImage };
+  | { readonly image?: undefined; readonly large: WholeImage };
 
 /** At most this many links of one response are downloaded; further images stay links. Layers may have more images. */
 const MAX_IMAGES = 15;
@@ -58,7 +59,7 @@ export class WholeImages {
    * @param signal ends the downloads when nothing is sent any more
    */
   async deliverSmall(
-    images: readonly LinkedImage[],
+    images: readonly WholeImage[],
     budget: ImageBudget,
     signal?: AbortSignal,
   ): Promise<readonly SmallOrLarge[]> {
@@ -85,14 +86,14 @@ export class WholeImages {
   }
 
   async #deliverIfSmall(
-    linked: LinkedImage,
+    linked: WholeImage,
     budget: ImageBudget,
     signal: AbortSignal | undefined,
   ): Promise<SmallOrLarge> {
     const { image, index } = linked;
     if (!streamsLink(this.#options, image)) return { image: (await this.deliver(image, index)) ?? image };
-    // Without `kind` and the like: it is not an ImagePart any more.
-    if (budget.isExceeded) return { large: { image, index } };
+    const large = { ...linked, isBegun: true };
+    if (budget.isExceeded) return { large };
     let read: ReadImage;
     try {
       const chunks = await openLink(this.#options, linked, signal);
@@ -102,7 +103,7 @@ export class WholeImages {
       tellImage(this.#options, image);
       return { image };
     }
-    if (read.arriving !== undefined) return { large: { image, index, arriving: read.arriving } };
+    if (read.arriving !== undefined) return { large: { ...large, arriving: read.arriving } };
     const { url: _url, ...rest } = image;
     const delivered = { ...rest, ...(await this.deliverBytes(read.bytes, image, index)) };
     tellImage(this.#options, delivered);
@@ -197,7 +198,7 @@ export class WholeImages {
  */
 export async function openLink(
   { transport, source }: ImageDeliveryOptions,
-  { image, index }: LinkedImage,
+  { image, index }: Pick<WholeImage, "image" | "index">,
   signal?: AbortSignal,
 ): Promise<AsyncIterable<Uint8Array>> {
   if (index >= MAX_IMAGES) throw new DownloadError(`At most ${MAX_IMAGES} images are downloaded.`);

@@ -103,6 +103,11 @@ export class JsonWalker {
     this.#isExcessive ||= reason === "excessive";
   }
 
+  /** The closing brackets of what is open at this depth and below. */
+  closersFrom(depth: number): string {
+    return String.fromCharCode(...this.#closers.slice(depth).toReversed());
+  }
+
   status(): JsonStatus {
     if (this.#expected === "nothing") return this.#isExcessive ? "excessive" : "broken";
     return this.#expected === "end" ? "complete" : "open";
