@@ -256,10 +256,8 @@ const ID_BYTES = 16;
 /** Random bytes for the next ids: to ask for many at once takes less time. */
 const pool = new Uint8Array(256 * ID_BYTES);
 let used = pool.length;
-const DIGITS = Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0));
-/** The characters of the latest id. */
-const characters = Array.from(`req_${"0".repeat(2 * ID_BYTES)}`, (character) => character.charCodeAt(0));
-const FIRST_DIGIT = "req_".length;
+const PREFIX = Array.from("req_", (character) => character.charCodeAt(0));
+const toDigit = (value: number): number => value + (value < 10 ? 0x30 : 0x57);
 
 /** Creates the id of a request: `req_` and 32 hexadecimal digits, with 128 random bits. */
 export function createRequestId(): string {
@@ -267,11 +265,11 @@ export function createRequestId(): string {
     crypto.getRandomValues(pool);
     used = 0;
   }
-  for (let index = FIRST_DIGIT; index < characters.length; index += 2) {
+  const codes = [...PREFIX];
+  for (let count = 0; count < ID_BYTES; count++) {
     const byte = pool[used++] ?? 0;
-    characters[index] = DIGITS[byte >> 4] ?? 0;
-    characters[index + 1] = DIGITS[byte & 15] ?? 0;
+    codes.push(toDigit(byte >> 4), toDigit(byte & 15));
   }
   // Takes a third of the time of `crypto.randomUUID` and slices, which make a tree of strings.
-  return String.fromCharCode(...characters);
+  return String.fromCharCode(...codes);
 }

@@ -1,5 +1,5 @@
 import type { GatewayAssembly, GatewayParts } from "./assemble.js";
-import { GatewayError } from "./errors.js";
+import { GatewayError, unavailable } from "./errors.js";
 import { type Arrival, createArrival, RequestReport, reportRefusal } from "./events.js";
 import type { Cors } from "./features/cors/cors.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
@@ -159,6 +159,5 @@ function currentMask({ reloadable }: GatewayAssembly): (text: string) => string 
 }
 
 function unreadError(): GatewayError {
-  const message = "This server cannot read its options at the moment: try again.";
-  return new GatewayError("gateway_unavailable", message, { retryAfterSeconds: 5 });
+  return unavailable("This server cannot read its options at the moment: try again.");
 }

@@ -35,7 +35,7 @@ export interface GatewayRoute {
 }
 
 /** A route, and the groups that its pattern found. */
-export interface FoundRoute {
+interface FoundRoute {
   readonly route: GatewayRoute;
   readonly groups: readonly (string | undefined)[];
 }
