@@ -9,9 +9,9 @@ import type { AdapterHost } from "./adapter-host.js";
 import { mountFor } from "./mount-for.js";
 
 const CALL = jsonCall({ ...SEEDREAM_BODY, prompt: "two paper kites", n: 2, stream: true });
-const MAX_SILENCE_MS = 500;
+const MAX_SILENCE_MS = 1500;
 /** How long the provider sends nothing. */
-const LATENCY_MS = 1200;
+const LATENCY_MS = 3000;
 const HEARTBEAT_SECONDS = 0.1;
 
 /** Streams that begin before their provider has responded. */
@@ -27,7 +27,7 @@ export function describeEarlyStreams(host: AdapterHost, providers: () => Provide
       providers().emulator.faults.add({ latencyMs: LATENCY_MS, times: 1 });
       const cut = send(await startSilenceProxy(silent.mounted.url, MAX_SILENCE_MS), CALL);
       await expect(cut).rejects.toMatchObject({ code: "ECONNRESET" });
-      await vi.waitFor(() => expect(silent.records).toHaveLength(1), 3000);
+      await vi.waitFor(() => expect(silent.records).toHaveLength(1), 15_000);
 
       const { mounted, records } = await mount(HEARTBEAT_SECONDS);
       providers().emulator.faults.add({ latencyMs: LATENCY_MS, times: 1 });
@@ -67,7 +67,7 @@ export function describeEarlyStreams(host: AdapterHost, providers: () => Provide
       expect(String(await once(incoming, "data"))).toBe(": keep-alive\n\n");
       outgoing.destroy();
 
-      await vi.waitFor(() => expect(records).toHaveLength(1), 3000);
+      await vi.waitFor(() => expect(records).toHaveLength(1), 15_000);
 
       expect(records).toMatchObject([{ status: 200, images: 2, charge: "0.06" }]);
       expect((await mounted.send(jsonCall(SEEDREAM_BODY))).status).toBe(200);
