@@ -37,7 +37,7 @@ export function describeLeavingClients(host: AdapterHost, providers: () => Provi
       providers().emulator.faults.add({ latencyMs: 300, times: 1 });
 
       await leaveAfterSending(mounted.url, providers, { ...SEEDREAM_BODY, stream: true });
-      await vi.waitFor(() => expect(records).toHaveLength(1), 3000);
+      await vi.waitFor(() => expect(records).toHaveLength(1), 15_000);
 
       expect(records).toMatchObject([{ status: 200, images: 1, charge: "0.03" }]);
     });
@@ -83,7 +83,7 @@ export function describeLeavingClients(host: AdapterHost, providers: () => Provi
       await leaveAfterSending(mounted.url, providers);
       const next = await mounted.send(jsonCall(SEEDREAM_BODY));
       expect(next.status).toBe(200);
-      await vi.waitFor(() => expect(records).toHaveLength(2), 3000);
+      await vi.waitFor(() => expect(records).toHaveLength(2), 15_000);
 
       expect(records).toMatchObject([{ status: 200 }, { status: 504 }]);
     });

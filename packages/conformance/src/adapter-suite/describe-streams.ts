@@ -83,7 +83,7 @@ export function describeStreams(host: AdapterHost): void {
       outgoing.destroy();
 
       const next = await mounted.send(jsonCall(SEEDREAM_BODY));
-      await vi.waitFor(() => expect(records).toHaveLength(2), 3000);
+      await vi.waitFor(() => expect(records).toHaveLength(2), 15_000);
 
       expect(next.status).toBe(200);
       expect(new Set(records.map(({ charge }) => charge))).toEqual(new Set(["0.03", "0.09"]));

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createMemoryLedger } from "../billing/memory-ledger.js";
 import type { ChannelOptions } from "../channels/channel.js";
 import { createTestGateway } from "../testing/test-gateway.js";
-import { type Refusal, toRefusalError } from "./admit.js";
+import { type AdmissionRefusal, toRefusalError } from "./admit.js";
 import { type CallLimits, type LimitSources, toCallLimits } from "./rate-limits.js";
 import type { AdmissionDecision } from "./store.js";
 
@@ -60,13 +60,13 @@ function limitsOf(sources: Partial<LimitSources>): CallLimits {
 }
 
 /** A refusal because of the first window. */
-function limited(limits: CallLimits, remaining: number, resetMs: number): Refusal {
+function limited(limits: CallLimits, remaining: number, resetMs: number): AdmissionRefusal {
   const [limit] = limits.windows;
   if (limit === undefined) throw new Error("A window is needed.");
   return { kind: "limited", limit, windows: [{ remaining, resetMs }] };
 }
 
-function crowded(limits: CallLimits): Refusal {
+function crowded(limits: CallLimits): AdmissionRefusal {
   const [limit] = limits.concurrency;
   if (limit === undefined) throw new Error("A concurrency limit is needed.");
   return { kind: "crowded", limit, windows: [] };

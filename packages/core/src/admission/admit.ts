@@ -50,7 +50,7 @@ export interface Repeatable {
 }
 
 /** The stored response of an earlier call with the same idempotency key. */
-interface Replay {
+interface StoredReplay {
   readonly kind: "replay";
   readonly response: StoredResponse;
 }
@@ -73,7 +73,7 @@ export async function admit(
   call: CallToAdmit,
   moment: LimitedMoment,
   repeatable?: Repeatable,
-): Promise<Replay | Admitted> {
+): Promise<StoredReplay | Admitted> {
   const limits = findLimits(call, moment);
   const idempotency = repeatable && findIdempotency(call, repeatable);
   const request: AdmissionRequest = {
@@ -198,7 +198,7 @@ export class Admitted {
 }
 
 /** A decision that refuses the call. */
-export type Refusal = Exclude<AdmissionDecision, { kind: "admitted" | "replay" }>;
+export type AdmissionRefusal = Exclude<AdmissionDecision, { kind: "admitted" | "replay" }>;
 
 /** Requests take 19 to 60 s, and clients retry twice by themselves. */
 const RUNNING_RETRY_SECONDS = 10;
@@ -208,7 +208,7 @@ const RUNNING_RETRY_SECONDS = 10;
  *
  * @param limits the limits of the call
  */
-export function toRefusalError(refusal: Refusal, limits: CallLimits): GatewayError {
+export function toRefusalError(refusal: AdmissionRefusal, limits: CallLimits): GatewayError {
   switch (refusal.kind) {
     case "limited":
       return createLimitedError(limits, refusal.limit, refusal.windows);

@@ -17,7 +17,7 @@ export function createByteBudget(parts: ByteBudgetParts): ByteBudget {
 const WAIT_MS = 10_000;
 
 /** The open requests of one caller and their bytes. */
-interface Account {
+interface CallerShare {
   readonly caller: string;
   bytes: number;
   /** Requests that are open. */
@@ -41,7 +41,7 @@ export class ByteBudget {
   readonly #maxCallerBytes: number;
   readonly #now: () => number;
   /** Callers with open requests. */
-  readonly #accounts = new Map<string, Account>();
+  readonly #accounts = new Map<string, CallerShare>();
   /** Callers whose bodies are arriving. */
   #receivingCallers = 0;
   /** Callers whose bytes were refused, and the time until which they wait. */
@@ -66,13 +66,13 @@ export class ByteBudget {
     return new TakenBytes(this, account);
   }
 
-  close(account: Account): void {
+  close(account: CallerShare): void {
     account.requests -= 1;
     if (account.requests === 0) this.#accounts.delete(account.caller);
   }
 
   /** Whether bytes fit. If they do not, the caller waits from now on. */
-  accepts(account: Account, bytes: number): boolean {
+  accepts(account: CallerShare, bytes: number): boolean {
     if (this.#hasRoom(account, bytes)) return true;
     const now = this.#now();
     for (const [caller, until] of this.#refused) if (until <= now) this.#refused.delete(caller);
@@ -80,29 +80,29 @@ export class ByteBudget {
     return false;
   }
 
-  #hasRoom(account: Account, bytes: number): boolean {
+  #hasRoom(account: CallerShare, bytes: number): boolean {
     if (this.inUse + bytes > this.maxBytes) return false;
     return account.bytes + bytes <= this.#maxCallerBytes || !this.#isAnotherWaiting(account);
   }
 
-  count(account: Account, bytes: number): void {
+  count(account: CallerShare, bytes: number): void {
     account.bytes += bytes;
     this.inUse += bytes;
   }
 
   /** Bytes of the caller were accepted, so it no longer waits because of a refusal. */
-  forgetRefusal({ caller }: Account): void {
+  forgetRefusal({ caller }: CallerShare): void {
     if (this.#refused.size > 0) this.#refused.delete(caller);
   }
 
-  changeReceiving(account: Account, change: 1 | -1): void {
+  changeReceiving(account: CallerShare, change: 1 | -1): void {
     const wasReceiving = account.receiving > 0;
     account.receiving += change;
     const isReceiving = account.receiving > 0;
     if (wasReceiving !== isReceiving) this.#receivingCallers += change;
   }
 
-  #isAnotherWaiting({ caller, receiving }: Account): boolean {
+  #isAnotherWaiting({ caller, receiving }: CallerShare): boolean {
     if (this.#receivingCallers > (receiving > 0 ? 1 : 0)) return true;
     const now = this.#now();
     for (const [refused, until] of this.#refused) if (until > now && refused !== caller) return true;
@@ -113,14 +113,14 @@ export class ByteBudget {
 /** Bytes that one request holds. */
 export class TakenBytes implements ByteCount {
   readonly #budget: ByteBudget;
-  readonly #account: Account;
+  readonly #account: CallerShare;
   /** The whole budget. */
   readonly maxBytes: number;
   #own = 0;
   #isReceiving = false;
   #isReleased = false;
 
-  constructor(budget: ByteBudget, account: Account) {
+  constructor(budget: ByteBudget, account: CallerShare) {
     this.maxBytes = budget.maxBytes;
     this.#budget = budget;
     this.#account = account;

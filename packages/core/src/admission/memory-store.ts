@@ -192,7 +192,7 @@ function createSharedSlots() {
   };
 }
 
-type Repeat = Extract<AdmissionDecision, { kind: "replay" | "not_replayable" | "conflict" | "running" }>;
+type KeyRepeat = Extract<AdmissionDecision, { kind: "replay" | "not_replayable" | "conflict" | "running" }>;
 
 interface KeyEnd {
   readonly id: string;
@@ -252,7 +252,7 @@ function createIdempotencyKeys(maxResponses: number, maxResponseBytes: number) {
 
   return {
     /** Returns the decision for a request whose key is in use; `undefined` if the key is free. */
-    findRepeat({ key, fingerprint }: IdempotencyRequest, now: number): Repeat | undefined {
+    findRepeat({ key, fingerprint }: IdempotencyRequest, now: number): KeyRepeat | undefined {
       const ended = findFinished(key, now);
       const found = ended ?? running.get(key, now);
       if (found === undefined) return undefined;

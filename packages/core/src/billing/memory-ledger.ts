@@ -23,7 +23,7 @@ import { checkHold, checkRecord, checkUpstream } from "./stored-entries.js";
 import type { TaskLedger } from "./task-store.js";
 import type { HistoryLedger } from "./usage-history.js";
 
-interface OpenHold {
+interface CountedHold {
   readonly hold: HoldRecord;
   readonly amount: Decimal;
   /** The key of the period in which the hold is counted. */
@@ -75,11 +75,11 @@ export function createMemoryLedger({
     throw new RangeError(`maxRecords must be a whole number of at least 1, not ${String(maxRecords)}`);
   }
   const balances = createMemoryBalances(now);
-  const holds = new Map<string, OpenHold>();
+  const holds = new Map<string, CountedHold>();
   const records = createRecordStore(now, maxRecords);
   const history = createMemoryHistory?.(records);
 
-  function endHold({ hold, amount, period }: OpenHold): void {
+  function endHold({ hold, amount, period }: CountedHold): void {
     holds.delete(hold.id);
     balances.free(hold.caller, amount, period);
   }
@@ -136,7 +136,7 @@ export function createMemoryLedger({
     keep(toReleasedRecord(known));
   }
 
-  function lose(open: OpenHold, onLost: LostPolicy): UnresolvedRecord {
+  function lose(open: CountedHold, onLost: LostPolicy): UnresolvedRecord {
     const record = withPeriod(toUnresolvedRecord(open.hold, onLost), open.period);
     endHold(open);
     keep(record);

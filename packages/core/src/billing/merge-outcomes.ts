@@ -25,10 +25,10 @@ type MergedOutcome = Omit<Outcome, "status" | "errorCode" | "upstreamRequestId">
  */
 export function mergeOutcomes(outcomes: readonly Outcome[], bounds: RequestBounds): MergedOutcome {
   const reported = outcomes.map(
-    ({ images, made = [], usage }): CallReport => ({ images, made, usage: keepCounts(usage) }),
+    ({ images, made = [], usage }): ReportedCall => ({ images, made, usage: keepCounts(usage) }),
   );
   const cut = reported.map(
-    (call): CallReport => ({ ...call, usage: call.usage && cutUsage(call.usage, bounds, call.images) }),
+    (call): ReportedCall => ({ ...call, usage: call.usage && cutUsage(call.usage, bounds, call.images) }),
   );
   const wasCut = cut.some(({ usage }, index) => usage !== reported[index]?.usage);
   return {
@@ -44,7 +44,7 @@ export function mergeOutcomes(outcomes: readonly Outcome[], bounds: RequestBound
   };
 }
 
-interface CallReport {
+interface ReportedCall {
   /** The images that came. */
   readonly images: number;
   /** What the response says about each image that was made. */
@@ -53,7 +53,7 @@ interface CallReport {
 }
 
 /** Returns `undefined` if no image came and nothing was reported. A count that no call has stays absent. */
-function addReports(reports: readonly CallReport[]): Usage | undefined {
+function addReports(reports: readonly ReportedCall[]): Usage | undefined {
   const images = reports.map(
     ({ images: came, usage }) => usage?.generated_images ?? (came > 0 ? 1 : undefined),
   );
@@ -76,7 +76,7 @@ function addReports(reports: readonly CallReport[]): Usage | undefined {
 /** The counts whose sum needs no rule. */
 const ADDED_COUNTS = [...OUTPUT_KINDS, ...INPUT_KINDS, ...RECORDED_COUNTS] as const;
 
-function addOtherCounts(reports: readonly CallReport[]): Usage {
+function addOtherCounts(reports: readonly ReportedCall[]): Usage {
   const counts = ADDED_COUNTS.flatMap((name) => {
     const known = reports.flatMap(({ usage }) => usage?.[name] ?? []);
     return known.length === 0 ? [] : [[name, sum(known)] as const];
@@ -93,7 +93,7 @@ function addOtherCounts(reports: readonly CallReport[]): Usage {
 }
 
 /** How many images of a call are charged: an explicit count of 0 stays 0. */
-function countCharged({ images, usage }: CallReport): number {
+function countCharged({ images, usage }: ReportedCall): number {
   return usage?.generated_images ?? images;
 }
 
@@ -101,7 +101,10 @@ function countCharged({ images, usage }: CallReport): number {
  * What is known of the images that a call is charged for. In the sum, an image that is not charged would take the place
  * of an image of another call; so would an image that was reported and did not come. Its size is unknown.
  */
-function describeImages(call: CallReport, { maxImages, maxLayers = 0 }: RequestBounds): readonly MadeImage[] {
+function describeImages(
+  call: ReportedCall,
+  { maxImages, maxLayers = 0 }: RequestBounds,
+): readonly MadeImage[] {
   const { made } = call;
   const charged = countCharged(call);
   if (charged === 0) return [];
@@ -115,7 +118,7 @@ function describeImages(call: CallReport, { maxImages, maxLayers = 0 }: RequestB
 const OUTPUT_COUNTS = ["output_tokens", "total_tokens", ...OUTPUT_KINDS] as const;
 
 /** True if an image was made whose tokens are not known. */
-function lacksTokens({ images, usage }: CallReport): boolean {
+function lacksTokens({ images, usage }: ReportedCall): boolean {
   const hasImage = images > 0 || (usage?.generated_images ?? 0) > 0;
   return hasImage && OUTPUT_COUNTS.every((name) => usage?.[name] === undefined);
 }

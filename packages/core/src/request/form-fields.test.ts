@@ -2,13 +2,13 @@ import { describe, expect, it } from "vitest";
 import { seedream } from "../families/seedream/seedream.js";
 import { JPEG, JPEG_URL, PNG, PNG_URL } from "../testing/form-bytes.js";
 import { spooledFile, withDataUrls } from "../testing/form-files.js";
-import { convertFormFields, type FormPart, toFormFields } from "./form-fields.js";
+import { convertFormFields, type FieldPart, toFormFields } from "./form-fields.js";
 
-const MODEL: FormPart = { name: "model", value: "m" };
-const IMAGE: FormPart = { name: "image", value: "https://x/1.png" };
+const MODEL: FieldPart = { name: "model", value: "m" };
+const IMAGE: FieldPart = { name: "image", value: "https://x/1.png" };
 
-const text = (name: string, value: string): FormPart => ({ name, value });
-const file = (name: string, bytes: Uint8Array): FormPart => ({ name, file: spooledFile(bytes) });
+const text = (name: string, value: string): FieldPart => ({ name, value });
+const file = (name: string, bytes: Uint8Array): FieldPart => ({ name, file: spooledFile(bytes) });
 
 const refused = (message: string | RegExp, param: string): unknown =>
   expect.objectContaining({
@@ -19,7 +19,7 @@ const refused = (message: string | RegExp, param: string): unknown =>
   });
 
 /** The fields of a form with the types of a family, or the error. */
-function read(...parts: readonly FormPart[]): unknown {
+function read(...parts: readonly FieldPart[]): unknown {
   try {
     return withDataUrls(convertFormFields(toFormFields(parts), seedream.fields ?? {}));
   } catch (error) {
@@ -101,7 +101,7 @@ describe("the images of a form", () => {
 });
 
 describe("the required fields of a form", () => {
-  it.each<[string, readonly FormPart[], string, string]>([
+  it.each<[string, readonly FieldPart[], string, string]>([
     ["nothing", [], "model is required", "model"],
     ["no model", [IMAGE], "model is required", "model"],
     ["an empty model", [text("model", ""), IMAGE], "model is required", "model"],
@@ -181,7 +181,7 @@ describe("the fields of a form", () => {
     expect(Object.getPrototypeOf(fields)).toBe(Object.prototype);
   });
 
-  it.each<[string, readonly FormPart[], string]>([
+  it.each<[string, readonly FieldPart[], string]>([
     ["prompt", [text("prompt", "a"), text("prompt", "a")], "prompt"],
     ["model", [text("model", "m")], "model"],
     ["n", [text("n", "1"), text("n", "2")], "n"],

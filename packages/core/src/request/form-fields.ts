@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject } from "../util/json.js";
 import { parseJsonObject } from "./json.js";
 
 /** One part of a form. */
-export type FormPart =
+export type FieldPart =
   | { readonly name: string; readonly value: string }
   | { readonly name: string; readonly file: SpooledFile };
 
@@ -18,7 +18,7 @@ const IMAGE_NAME = /^image(?:\[(\d*)\])?$/;
  * @throws GatewayError `invalid_request_error` for a missing model or image, a file that is not an image, or a field
  *   that is given twice
  */
-export function toFormFields(parts: readonly FormPart[]): JsonObject {
+export function toFormFields(parts: readonly FieldPart[]): JsonObject {
   const fields: JsonObject = {};
   for (const part of parts.filter(({ name }) => !IMAGE_NAME.test(name))) {
     if ("file" in part && !isOtherImage(part.name)) {
@@ -80,7 +80,7 @@ export function convertFormFields(fields: JsonObject, types: FieldTypes): JsonOb
 }
 
 /** Returns `image[n]` in the order of n, then the other images in the order of the form. */
-function sortImages(parts: readonly FormPart[]): readonly FormPart[] {
+function sortImages(parts: readonly FieldPart[]): readonly FieldPart[] {
   const images = parts
     .filter(({ name }) => IMAGE_NAME.test(name))
     .map((part) => ({ part, index: readIndex(part.name) }));
@@ -93,7 +93,7 @@ function readIndex(name: string): number {
 }
 
 /** A part without a file holds a URL. The type of a file is detected from its bytes. */
-function toImage(part: FormPart): ReferenceImage {
+function toImage(part: FieldPart): ReferenceImage {
   if ("value" in part) return part.value;
   const mediaType = detectMediaType(part.file.head);
   if (mediaType !== undefined) return createUploadedImage(mediaType, part.file);

@@ -9,7 +9,7 @@ import { freeChunk } from "../util/free-chunk.js";
 import { createHeldBytes } from "../util/held-bytes.js";
 import type { JsonObject } from "../util/json.js";
 import { type BodyGuard, type BodyReader, bodyAlreadyRead, receiveBody } from "./body.js";
-import { type FormPart, toFormFields } from "./form-fields.js";
+import { type FieldPart, toFormFields } from "./form-fields.js";
 import { type FormPiece, FormSplitter } from "./form-splitter.js";
 import { checkContentEncoding } from "./json.js";
 
@@ -108,7 +108,7 @@ export async function collectForm(
   request: Pick<GatewayRequest, "body">,
   form: FormParser,
   options: FormOptions & { readonly guard?: BodyGuard | undefined },
-): Promise<readonly FormPart[]> {
+): Promise<readonly FieldPart[]> {
   try {
     return await receiveBody(request, new FormCollector(form, options), options.guard);
   } finally {
@@ -123,11 +123,11 @@ const FIELD_BYTES = 64 * 1024;
  * Gives the markup and the fields of a form to the parser, and the content of its files to the spool. All bytes are
  * copied, so that the memory of each chunk is free at once.
  */
-class FormCollector implements BodyReader<readonly FormPart[]> {
+class FormCollector implements BodyReader<readonly FieldPart[]> {
   readonly #parser: Busboy;
   readonly #splitter: FormSplitter;
   readonly #options: FormOptions;
-  readonly #parts: FormPart[] = [];
+  readonly #parts: FieldPart[] = [];
   #length = 0;
   /** The file whose content is arriving. */
   #file: ArrivingFile | undefined;
@@ -169,7 +169,7 @@ class FormCollector implements BodyReader<readonly FormPart[]> {
     return undefined;
   }
 
-  end(): Promise<readonly FormPart[]> {
+  end(): Promise<readonly FieldPart[]> {
     if (!this.#splitter.hasEnded) throw malformed();
     return new Promise((resolve, reject) => {
       this.#parser.on("close", () =>

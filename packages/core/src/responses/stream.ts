@@ -397,7 +397,7 @@ function renderErrorEvent(error: GatewayError, mask: SecretMask): string {
   return `event: error\ndata: ${JSON.stringify(toEnvelope(error, mask))}\n\n`;
 }
 
-interface ErrorContext {
+interface StreamFailure {
   readonly mask: SecretMask;
   readonly upstreamRequestId: string | undefined;
 }
@@ -406,7 +406,7 @@ interface ErrorContext {
 function findError(
   end: RelayEnd,
   { images, reported, errors: [imageFailure] = [], flaw }: EndedStream,
-  { mask, upstreamRequestId }: ErrorContext,
+  { mask, upstreamRequestId }: StreamFailure,
 ): GatewayError | undefined {
   if (reported !== undefined) {
     const { code, message } = maskReason(reported, mask);

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { replaceUploads } from "../images/reference-image.js";
 import { createSpool, type RequestSpool } from "../images/spool.js";
 import type { SpooledFile } from "../images/spooled-file.js";
-import type { FormPart } from "../request/form-fields.js";
+import type { FieldPart } from "../request/form-fields.js";
 import type { JsonObject } from "../util/json.js";
 
 /** A spool that keeps everything in memory. */
@@ -23,7 +23,7 @@ export type PlainPart =
   | { readonly name: string; readonly bytes: Buffer };
 
 /** Returns parts as plain values: the text, or the bytes of the file. */
-export function toPlainParts(parts: readonly FormPart[]): readonly PlainPart[] {
+export function toPlainParts(parts: readonly FieldPart[]): readonly PlainPart[] {
   return parts.map((part) =>
     "file" in part ? { name: part.name, bytes: Buffer.concat([...part.file.chunksSync()]) } : part,
   );

@@ -40,12 +40,12 @@ export interface WorkerParts {
 }
 
 /** What was taken at once. `isFull`: more may wait. */
-interface TakenTasks {
+interface TakenCount {
   readonly count: number;
   readonly isFull: boolean;
 }
 
-const NOTHING_TAKEN: TakenTasks = { count: 0, isFull: false };
+const NOTHING_TAKEN: TakenCount = { count: 0, isFull: false };
 
 /** How many tasks a batch runs at the same time if the worker runs none otherwise. */
 const BATCH_CONCURRENCY = 16;
@@ -73,13 +73,13 @@ export function createTaskWorker(parts: WorkerParts): TaskWorker {
   let pausedUntil = 0;
 
   /** Takes tasks while at most `limit` of them run, and begins them. */
-  function take(limit: number): Promise<TakenTasks> {
+  function take(limit: number): Promise<TakenCount> {
     const taking = lastTake.then(() => takeNow(limit - running.size));
     lastTake = taking;
     return taking;
   }
 
-  async function takeNow(room: number): Promise<TakenTasks> {
+  async function takeNow(room: number): Promise<TakenCount> {
     if (room <= 0 || signal.aborted || performance.now() < pausedUntil) return NOTHING_TAKEN;
     try {
       const taken = await store.take({ limit: room, except: crowded.list() });
