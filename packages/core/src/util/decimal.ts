@@ -15,7 +15,7 @@ export const ZERO: Decimal = { units: 0n, places: 0 };
 const ZERO_DIGIT = 0x30;
 /** The code of a point, as a digit. */
 const POINT = 0x2e - ZERO_DIGIT;
-/** The powers of ten that were used, by their exponent. */
+/** The powers of ten up to 10^64 that were used, by their exponent. */
 const powers: bigint[] = [];
 
 const DECIMAL = /^(-?\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/;
@@ -151,5 +151,5 @@ function unitsAt({ units, places }: Decimal, atPlaces: number): bigint {
 }
 
 function powerOfTen(exponent: number): bigint {
-  return (powers[exponent] ??= 10n ** BigInt(exponent));
+  return exponent > 64 ? 10n ** BigInt(exponent) : (powers[exponent] ??= 10n ** BigInt(exponent));
 }
