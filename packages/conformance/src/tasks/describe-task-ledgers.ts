@@ -104,7 +104,7 @@ async function runTasks({ open, openLedger }: Case, providers: Providers): Promi
   expect((await get(`${first}/events`)).text).toMatch(/event: status\ndata: \{.*"completed"/);
 
   // The second runs, so the third can be cancelled.
-  providers.emulator.faults.add({ latencyMs: 300 });
+  providers.emulator.faults.add({ latencyMs: 1500 });
   const second = await submit();
   const third = await submit();
   expect(parse(await get(`${third}/cancel`, "POST"))).toMatchObject({ status: "cancelled" });
