@@ -173,7 +173,7 @@ ${style}</head>
 
 /** The document is next to the folder of this script. */
 function renderStart(call: string): string {
-  return `const url = new URL("../../../openapi.json", document.currentScript.src).href;\n${call}\n`;
+  return `const url = new URL("../openapi.json", document.currentScript.src).href;\n${call}\n`;
 }
 
 async function toFile(body: string | Uint8Array<ArrayBuffer>): Promise<ServedFile> {
