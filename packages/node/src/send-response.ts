@@ -36,11 +36,11 @@ function sendComplete(res: ServerResponse, { status, headers, body }: CompleteRe
 }
 
 /** A client with a slow connection, or a busy machine, needs a while to learn that it should stop sending. */
-const MAX_DRAIN_MS = 3_000;
+const MAX_DRAIN_MS = 1_500;
 
 /**
  * Sends a response while the client may still be sending its body. Closing the connection at once would reset it before
- * the client has read the response, so the rest of the upload is read and discarded for a few seconds.
+ * the client has read the response, so the rest of the upload is read and discarded for a moment.
  */
 async function sendDuringUpload(
   req: IncomingMessage,

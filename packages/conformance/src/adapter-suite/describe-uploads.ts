@@ -10,7 +10,7 @@ import { mountFor } from "./mount-for.js";
 import { readErrorCode } from "./read-response.js";
 
 const MEBIBYTE = 1024 * 1024;
-const LARGE_BODY = Buffer.alloc(6 * MEBIBYTE, 0x20);
+const LARGE_BODY = Buffer.alloc(2 * MEBIBYTE, 0x20);
 const DECLARED = { "content-length": String(LARGE_BODY.length) };
 const CHUNKED = { "transfer-encoding": "chunked" };
 const { authorization: _, ...WITHOUT_KEY } = CALLER_HEADERS;

@@ -83,7 +83,6 @@ describe("a client that leaves in the middle", () => {
       await wait(300);
       return reads() - before;
     };
-
     await expect.poll(countReads).toBe(0);
     expect([status, lines]).toEqual([200, []]);
   });
