@@ -35,12 +35,11 @@ function sendComplete(res: ServerResponse, { status, headers, body }: CompleteRe
   writeHead(res, status, headers).end(body);
 }
 
-/** A client with a slow connection, or a busy machine, needs a while to learn that it should stop sending. */
-const MAX_DRAIN_MS = 1_500;
+const MAX_DRAIN_MS = 1_000;
 
 /**
  * Sends a response while the client may still be sending its body. Closing the connection at once would reset it before
- * the client has read the response, so the rest of the upload is read and discarded for a moment.
+ * the client has read the response, so the rest of the upload is read and discarded for at most a second.
  */
 async function sendDuringUpload(
   req: IncomingMessage,
