@@ -205,7 +205,7 @@ await describeWithService(REDIS_SERVER, (program) => {
     });
 
     it("continues after the scripts were removed", async () => {
-      const { server, store, lines } = await open(connect);
+      const { server, store, lines } = await open(connect, { deadlineSeconds: PATIENT_SECONDS });
       const concurrency = [slotOf({ limit: 2 })];
       const request = requestOf({ concurrency });
       await store.admit(request);
@@ -221,7 +221,7 @@ await describeWithService(REDIS_SERVER, (program) => {
     });
 
     it("stays available after a request whose key belongs to another program", async () => {
-      const { server, store, lines } = await open(connect, { prefix: "mine:" });
+      const { server, store, lines } = await open(connect, { prefix: "mine:", deadlineSeconds: PATIENT_SECONDS });
       const other = new Redis(server.url);
       ends.push(() => other.disconnect());
       await other.set("mine:{me}:places:slot", "not a set");
