@@ -221,7 +221,7 @@ await describeWithService(REDIS_SERVER, (program) => {
     });
 
     it("stays available after a request whose key belongs to another program", async () => {
-      const { server, store, lines } = await open(connect, { prefix: "mine:", deadlineSeconds: PATIENT_SECONDS });
+      const { server, store, lines } = await open(connect, { prefix: "mine:" });
       const other = new Redis(server.url);
       ends.push(() => other.disconnect());
       await other.set("mine:{me}:places:slot", "not a set");
