@@ -8,7 +8,7 @@ import { replayFinding } from "./run-part.ts";
 import { runTask } from "./run-task.ts";
 
 /** For all parts together. */
-const SECONDS = isFull() ? 600 : 5;
+const SECONDS = isFull() ? 600 : 20;
 /** Only in the full run: their processes are slow to start, and the tests in `conformance/src/crashes` also kill servers. */
 const ONLY_FULL = new Set(["kills", "tasks"]);
 const TESTED = PARTS.filter(({ name }) => isFull() || !ONLY_FULL.has(name));
