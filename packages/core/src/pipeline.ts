@@ -85,7 +85,7 @@ export async function runPipeline(
     const { operation } = endpoint;
     const { bodyLimits: limits, everySecond } = parts;
     const isForm = readsForm(operation, request.headers);
-    const fields = await readFields(request, { operation, limits, slot, everySecond });
+    const fields = await readFields(request, { operation, isForm, limits, slot, everySecond });
     const call = waiting.createCall({ caller, callerLimits, slot, fields, isForm, isTask });
     if (isTask) {
       const submission = { call, endpoint, isForm, fields };

@@ -1,4 +1,4 @@
-import { createListeners } from "../util/async.js";
+import { createListeners } from "../util/collections.js";
 import { type Decimal, formatDecimal, isAtMost, multiplyDecimal, readDecimal } from "../util/decimal.js";
 import type { Balance, BudgetAlert, BudgetThreshold, PeriodBalance } from "./ledger.js";
 import { parsePeriodKey } from "./periods.js";

@@ -1,6 +1,6 @@
 import type { Logger } from "../logger.js";
 import { finishWithin, isPromiseLike } from "../util/async.js";
-import { removeOldest } from "../util/linked-list.js";
+import { removeOldest } from "../util/collections.js";
 import type { BudgetAlert, BudgetStore, EntryFailure, Ledger } from "./ledger.js";
 import type { UsageRecord } from "./records.js";
 

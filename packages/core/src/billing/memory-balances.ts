@@ -1,3 +1,4 @@
+import { removeOldest } from "../util/collections.js";
 import {
   addDecimals,
   type Decimal,
@@ -7,7 +8,6 @@ import {
   readDecimal,
   ZERO,
 } from "../util/decimal.js";
-import { removeOldest } from "../util/linked-list.js";
 import {
   createAlert,
   createAlertListeners,

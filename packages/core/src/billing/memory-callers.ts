@@ -1,4 +1,4 @@
-import { createListeners } from "../util/async.js";
+import { createListeners } from "../util/collections.js";
 import type {
   CallerAuditLine,
   CallerChange,

@@ -1,5 +1,5 @@
+import { removeOldest } from "../util/collections.js";
 import { compareDecimals, readDecimal } from "../util/decimal.js";
-import { removeOldest } from "../util/linked-list.js";
 import { toCursor } from "./record-pages.js";
 import { copyRecord, type UsageRecord } from "./records.js";
 import { compareStrings, createRecordMatcher, keyOf } from "./reports.js";

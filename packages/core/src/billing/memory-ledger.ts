@@ -1,6 +1,6 @@
 import { createMemoryHistory } from "#memory-history";
+import { createLinkedList, type Link, type LinkedList } from "../util/collections.js";
 import { type Decimal, readDecimal } from "../util/decimal.js";
-import { createLinkedList, type Link, type LinkedList } from "../util/linked-list.js";
 import type { CallerLedger } from "./caller-store.js";
 import type { Balance, BudgetLedger, RecordFilter, ReportOptions, SettleResult } from "./ledger.js";
 import { createMemoryBalances } from "./memory-balances.js";

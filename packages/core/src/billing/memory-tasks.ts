@@ -1,4 +1,4 @@
-import { createListeners } from "../util/async.js";
+import { createListeners } from "../util/collections.js";
 import { CallerCounts } from "../util/fair-share.js";
 import { encodeText } from "../util/utf8.js";
 import type { Writable } from "../util/writable.js";

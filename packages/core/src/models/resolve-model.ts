@@ -4,7 +4,7 @@ import { GatewayError, invalidRequest } from "../errors.js";
 import type { Capabilities } from "../families/capabilities.js";
 import type { Family } from "../families/family.js";
 import type { Caller, CallerLimits, Operation, Preferences } from "../types.js";
-import { removeOldest } from "../util/linked-list.js";
+import { removeOldest } from "../util/collections.js";
 import { isName } from "../util/name.js";
 import { createSeriesMap, includesName, isSeries, type SeriesMap } from "../util/series.js";
 

@@ -33,6 +33,8 @@ export interface BodyLimits {
 /** What {@link readFields} needs besides the request. */
 export interface ReadFieldsContext {
   readonly operation: Operation;
+  /** Whether the fields come in a form, see {@link readsForm}. */
+  readonly isForm: boolean;
   readonly limits: BodyLimits;
   /** Counts the bytes of the request and stores the files of its form. */
   readonly slot: { readonly bytes: RequestBytes; readonly spool: RequestSpool };
@@ -53,15 +55,13 @@ export function readsForm(operation: Operation, headers: GatewayRequest["headers
  */
 export function readFields(
   request: GatewayRequest,
-  { operation, limits, slot, everySecond }: ReadFieldsContext,
+  { operation, isForm, limits, slot, everySecond }: ReadFieldsContext,
 ): Promise<JsonObject> {
   const { minBytesPerSecond, slowAfterSeconds } = limits;
   const pace = { minBytesPerSecond, seconds: slowAfterSeconds, everySecond };
   const guard: BodyGuard = { bytes: slot.bytes, pace };
   countParsedBody(request, slot.bytes);
-  if (readsForm(operation, request.headers)) {
-    return readMultipart(request, { limits, spool: slot.spool }, guard);
-  }
+  if (isForm) return readMultipart(request, { limits, spool: slot.spool }, guard);
   const fields = readJson(request, limits.json, guard);
   return operation === "edit" ? fields.then(toEditFields) : fields;
 }

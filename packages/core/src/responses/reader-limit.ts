@@ -2,7 +2,7 @@ import type { GatewayResponse } from "../http.js";
 import type { Logger } from "../logger.js";
 import { endsTimersWithRequests } from "../util/async.js";
 import { ChunkReader, openFlow, type ReaderWatch } from "../util/chunk-flow.js";
-import { createLinkedList, type Link } from "../util/linked-list.js";
+import { createLinkedList, type Link } from "../util/collections.js";
 
 /** Ends responses whose client does not read them, on every host. */
 export interface ReaderLimit {

@@ -7,7 +7,7 @@ import { createJsonShortener } from "./shorten-json.js";
 const encoder = new TextEncoder();
 
 function shorten(chunks: readonly Uint8Array[], maxStringBytes?: number): string {
-  const shortener = createJsonShortener({ maxStringBytes });
+  const shortener = createJsonShortener(maxStringBytes);
   for (const chunk of chunks) shortener.push(chunk);
   return shortener.read();
 }

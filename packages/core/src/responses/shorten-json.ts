@@ -9,12 +9,6 @@ const DEFAULT_STRING_BYTES = 8 * 1024;
 const MAX_KEPT_BYTES = 64 * 1024;
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** How JSON text is shortened. */
-export interface ShortenerOptions {
-  /** The number of bytes that are kept of a longer string. Default 8 KiB. */
-  readonly maxStringBytes?: number | undefined;
-}
-
 /** Reads JSON text of any size and keeps a short copy of it. */
 export interface JsonShortener {
   push(bytes: Uint8Array): void;
@@ -26,9 +20,10 @@ export interface JsonShortener {
  * Makes a short copy of JSON text that arrives in chunks, split at any place. Only the ends of long strings, such as
  * images in base64, are left out, so every member can still be read. The text may also be a part of a document, or
  * not JSON at all, unless it begins inside a string.
+ *
+ * @param maxStringBytes the number of bytes that are kept of a longer string
  */
-export function createJsonShortener(options: ShortenerOptions = {}): JsonShortener {
-  const { maxStringBytes = DEFAULT_STRING_BYTES } = options;
+export function createJsonShortener(maxStringBytes: number = DEFAULT_STRING_BYTES): JsonShortener {
   const strings = new StringScanner();
   const kept = createHeldBytes();
   let isInString = false;

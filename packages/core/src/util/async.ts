@@ -1,4 +1,4 @@
-import { createLinkedList } from "./linked-list.js";
+import { createLinkedList } from "./collections.js";
 
 /** The longest delay of a timer. A longer delay would fire at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -130,7 +130,7 @@ export function startNextTurn(): Promise<void> {
   });
 }
 
-/** Calls a method of the operator's ledger or store, which may throw in place of a rejection. */
+/** Calls a method of a ledger, a store or a transport, which may throw in place of a rejection. */
 export function callStore<T>(call: () => Promise<T>): Promise<T> {
   try {
     return Promise.resolve(call());
@@ -148,21 +148,4 @@ export type Awaitable<T> = T | Promise<T>;
  */
 export function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
-}
-
-/** Creates a list of listeners to changes. A listener must not throw. */
-export function createListeners<Change = void>() {
-  const all = new Set<(change: Change) => void>();
-  return {
-    tell: (change: Change): void => {
-      for (const listener of all) listener(change);
-    },
-    /** Returns the function that ends this. */
-    watch: (listener: (change: Change) => void): (() => void) => {
-      // A function of its own, so that the same listener may watch twice.
-      const own = (change: Change): void => listener(change);
-      all.add(own);
-      return () => void all.delete(own);
-    },
-  };
 }

@@ -3,7 +3,7 @@ import { GatewayError } from "../../errors.js";
 import type { Logger } from "../../logger.js";
 import type { Caller } from "../../types.js";
 import { finishWithin } from "../../util/async.js";
-import { removeOldest } from "../../util/linked-list.js";
+import { removeOldest } from "../../util/collections.js";
 import { readCallerSettings } from "./caller-settings.js";
 
 /** Finds the stored callers that hold keys. */

@@ -2,7 +2,7 @@ import type { AlertWebhooks } from "../../billing/delivery.js";
 import type { BudgetAlert } from "../../billing/ledger.js";
 import type { Logger } from "../../logger.js";
 import { toPlainError } from "../../redact.js";
-import { removeOldest } from "../../util/linked-list.js";
+import { removeOldest } from "../../util/collections.js";
 import { sha256 } from "../../util/sha256.js";
 import type { MessageEndpoint, WebhookEndpoints } from "./endpoints.js";
 import type { SendResult } from "./schedule.js";

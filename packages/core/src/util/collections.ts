@@ -70,3 +70,20 @@ export function removeOldest<Key>(entries: Map<Key, unknown> | Set<Key>, max: nu
     entries.delete(key);
   }
 }
+
+/** Creates a list of listeners to changes. A listener must not throw. */
+export function createListeners<Change = void>() {
+  const all = new Set<(change: Change) => void>();
+  return {
+    tell: (change: Change): void => {
+      for (const listener of all) listener(change);
+    },
+    /** Returns the function that ends this. */
+    watch: (listener: (change: Change) => void): (() => void) => {
+      // A function of its own, so that the same listener may watch twice.
+      const own = (change: Change): void => listener(change);
+      all.add(own);
+      return () => void all.delete(own);
+    },
+  };
+}

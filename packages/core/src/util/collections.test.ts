@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createLinkedList } from "./linked-list.js";
+import { createLinkedList } from "./collections.js";
 
 describe("a linked list", () => {
   it("has nothing at first", () => {
