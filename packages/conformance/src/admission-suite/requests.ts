@@ -12,7 +12,7 @@ export const WINDOW_MS = 60_000;
 /** For tests in which time does not matter. */
 export const LEASE_MS = 60_000;
 /** A time that passes in a test. Short, because the clock of a store may be real. */
-export const SHORT_MS = 600;
+export const SHORT_MS = 1_000;
 
 export const RESPONSE: StoredResponse = {
   status: 200,

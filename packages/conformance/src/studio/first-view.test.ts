@@ -1,6 +1,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, describe, expect, it } from "vitest";
 import { openBrowser } from "../browser/open-browser.js";
+import { measureSlowness } from "../support/measure-slowness.js";
 import { useProviders } from "../support/use-providers.js";
 import { fillLedger } from "./fill-ledger.js";
 import { openStudioPage } from "./open-page.js";
@@ -12,8 +13,6 @@ afterAll(() => opened?.close());
 interface Load {
   /** What was sent over the network, compressed. */
   readonly bytes: number;
-  /** From the navigation until the chart is there. Other programs of the machine make it longer. */
-  readonly milliseconds: number;
   /** What the page's thread needed of the CPU. */
   readonly cpuMilliseconds: number;
 }
@@ -33,16 +32,11 @@ describe.runIf(opened !== undefined)("the first view, with an empty cache", () =
     for (let index = 0; index < 5; index++) loads.push(await load(opened.browser, `${origin}/studio`));
     const median = (name: keyof Load): number =>
       loads.map((each) => each[name]).toSorted((a, b) => a - b)[2] ?? 0;
-    if (process.env["STUDIO_MEASURE"] !== undefined) {
-      process.stdout.write(
-        `${median("bytes")} bytes, ${median("milliseconds")} ms, ${median("cpuMilliseconds")} ms of the CPU\n`,
-      );
-    }
 
     expect(median("bytes")).toBeGreaterThan(10_000);
     expect(median("bytes")).toBeLessThan(200_000);
     expect(median("cpuMilliseconds")).toBeGreaterThan(0);
-    expect(median("cpuMilliseconds")).toBeLessThan(500);
+    expect(median("cpuMilliseconds")).toBeLessThan(500 * measureSlowness());
   });
 });
 
@@ -57,23 +51,11 @@ async function load(browser: Browser, url: string): Promise<Load> {
     });
     await session.send("Network.enable");
     await session.send("Performance.enable", { timeDomain: "threadTicks" });
-    await page.addInitScript(`
-      const observer = new MutationObserver(() => {
-        if (document.querySelector(".chart") === null) return;
-        window.shownAt = performance.now();
-        observer.disconnect();
-      });
-      observer.observe(document, { childList: true, subtree: true });
-    `);
     await page.goto(url);
     await page.locator(".chart").waitFor();
     const { metrics } = await session.send("Performance.getMetrics");
     const seconds = metrics.find(({ name }) => name === "TaskDuration")?.value ?? 0;
-    return {
-      bytes,
-      milliseconds: await page.evaluate<number>("window.shownAt"),
-      cpuMilliseconds: seconds * 1000,
-    };
+    return { bytes, cpuMilliseconds: seconds * 1000 };
   } finally {
     await context.close();
   }
