@@ -185,7 +185,7 @@ export class WholeReader extends SizedReader implements JsonReader {
   complete(): readonly Piece[] {
     const { text, value, result } = this.#parsed ?? this.#parse();
     this.#result = maskResult(result, this.options.mask);
-    this.facts = toFacts(this.#result, findMade(result));
+    this.facts = toFacts(this.#result, result.made ?? result.images.map(readMadeImage));
     const { isNative, events, opensImages, convertsLinks, early } = this.options;
     const find: FindLongString = (base64) => this.#longStrings?.find(base64);
     const parts = events !== undefined || opensImages ? openImages(this.#result, find) : [];
@@ -236,11 +236,6 @@ function toFacts(result: ImageResult, made: readonly MadeImage[]): ResponseFacts
   const { images, errors, failure, usage, upstreamRequestId, fields } = result;
   const report = fields["usage"];
   return { images: images.length, made, errors, failure, usage, report, upstreamRequestId };
-}
-
-/** What is known of each image of a response. */
-function findMade({ made, images }: ImageResult): readonly MadeImage[] {
-  return made ?? images.map(readMadeImage);
 }
 
 function renderImages(

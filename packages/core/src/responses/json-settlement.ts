@@ -62,8 +62,8 @@ export async function fail(reading: OnlyReading, flaw: unknown): Promise<Gateway
  * Converts what went wrong into the error for the client, and reports it to the channel's health. A channel is not to
  * blame for a response that says why it has no image, or that is larger than the gateway accepts.
  */
-export function toError({ parts, call, success, reader }: Reading, flaw: unknown): GatewayError {
-  const error = toReadError(flaw, parts, call, success);
+export function toError({ call, success, reader }: Reading, flaw: unknown): GatewayError {
+  const error = toReadError(flaw, success.response, call.logger);
   if (error.code !== "upstream_no_image" && !reader.isTooLarge) {
     success.fail({ kind: flaw instanceof TransportError ? flaw.reason : "broken", cause: flaw });
   }

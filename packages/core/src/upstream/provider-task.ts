@@ -74,7 +74,7 @@ async function readSubmission(
   const { status } = response;
   let task: ProviderTask;
   try {
-    const { chunks, hasEnded } = await readHead(response, { maxBytes: MAX_STATE_BYTES });
+    const { chunks, hasEnded } = await readHead(response, MAX_STATE_BYTES);
     if (!hasEnded) response.cancel();
     const { text, value } = parseResponse(chunks, response);
     const submission = protocol.readSubmission(value, attempt.request);
@@ -364,7 +364,7 @@ async function ask(
     return { refusal: await readFailure(response, attempt.route.channel.dialect) };
   }
   try {
-    const { chunks, hasEnded } = await readHead(response, { maxBytes: MAX_STATE_BYTES });
+    const { chunks, hasEnded } = await readHead(response, MAX_STATE_BYTES);
     const replayed = replayResponse(response, chunks);
     if (hasEnded) return { response: replayed, chunks, body: parseResponse(chunks, response) };
     if (isResult) return { response: replayed, chunks, body: undefined };

@@ -14,12 +14,6 @@ export interface JsonResponse {
   readonly value: JsonObject;
 }
 
-/** How an upstream response is read. */
-export interface ReadOptions {
-  /** The maximum number of bytes that are held. */
-  readonly maxBytes: number;
-}
-
 /** The first chunks of a body. */
 export interface BodyStart {
   readonly chunks: readonly Uint8Array[];
@@ -84,13 +78,13 @@ class StartSink implements ChunkSink {
 }
 
 /**
- * Reads a response until it ends, or until it is larger than what may be held.
+ * Reads a response until it ends, or until it has more than `maxBytes`.
  *
  * @throws what the body throws: a TransportError if the connection breaks or stalls
  */
 export async function readHead(
   { body }: Pick<TransportResponse, "body">,
-  { maxBytes }: ReadOptions,
+  maxBytes: number,
 ): Promise<Pick<BodyStart, "chunks" | "hasEnded">> {
   const start = await readStart(body, (_chunks, byteLength) => byteLength > maxBytes);
   if (start.failure !== undefined) throw start.failure.error;
@@ -129,18 +123,13 @@ export function tooLargeError(maxBytes: number, response: TransportResponse): Ga
  * The error for an upstream response that could not be read. A cause that is neither a broken connection nor an error of
  * the gateway is a defect of a family, and is logged.
  */
-export function toReadError(
-  cause: unknown,
-  { logger }: { readonly logger: Logger },
-  { id }: { readonly id: string },
-  { response }: { readonly response: TransportResponse },
-): GatewayError {
+export function toReadError(cause: unknown, response: TransportResponse, logger: Logger): GatewayError {
   if (isGatewayError(cause)) return cause;
   const upstreamRequestId = readRequestId(response);
   if (cause instanceof TransportError) {
     return toUpstreamError({ kind: cause.reason, cause, requestId: upstreamRequestId });
   }
-  logger.error({ requestId: id, err: cause }, "A provider's response could not be read.");
+  logger.error({ err: cause }, "A provider's response could not be read.");
   return new GatewayError("internal_error", "The provider's response could not be read.", {
     cause,
     upstreamRequestId,
@@ -149,7 +138,7 @@ export function toReadError(
 }
 
 /** The maximum number of bytes of an error response that are read. The rest of a longer one is not read. */
-const ERROR_OPTIONS: ReadOptions = { maxBytes: 64 * 1024 };
+const MAX_ERROR_BYTES = 64 * 1024;
 
 /** The body of an error response. */
 export interface ErrorBody {
@@ -162,7 +151,7 @@ export interface ErrorBody {
 /** Reads the body of an error response. A body that cannot be read is not an error: the status decides. */
 export async function readErrorBody(response: TransportResponse): Promise<ErrorBody> {
   try {
-    const { chunks, hasEnded } = await readHead(response, ERROR_OPTIONS);
+    const { chunks, hasEnded } = await readHead(response, MAX_ERROR_BYTES);
     if (!hasEnded) response.cancel();
     const text = decodeText(chunks);
     const isReadable = hasEnded && isWithinBounds(chunks);

@@ -44,21 +44,17 @@ export function checkJsonValue(value: unknown, limits: JsonLimits): void {
   if (isJsonObject(value) && Object.keys(value).length > (limits.maxFields ?? Infinity)) {
     throw tooManyFields(limits);
   }
-  visit(value, 0, { values: 0, limits });
+  countValues(value, limits, 0, 0);
 }
 
-interface Visited {
-  values: number;
-  readonly limits: JsonLimits;
-}
-
-function visit(value: unknown, depth: number, visited: Visited): void {
-  const { limits } = visited;
-  visited.values++;
-  if (visited.values > limits.maxValues) throw tooManyValues(limits);
-  if (typeof value !== "object" || value === null) return;
+/** Returns the number of values up to the end of this one. */
+function countValues(value: unknown, limits: JsonLimits, depth: number, before: number): number {
+  let count = before + 1;
+  if (count > limits.maxValues) throw tooManyValues(limits);
+  if (typeof value !== "object" || value === null) return count;
   if (depth >= limits.maxDepth) throw tooDeep(limits);
-  for (const item of Object.values(value)) visit(item, depth + 1, visited);
+  for (const item of Object.values(value)) count = countValues(item, limits, depth + 1, count);
+  return count;
 }
 
 /** The error of a document with too many values. */

@@ -29,7 +29,7 @@ export async function keepResult(
 ): Promise<string> {
   const body = new ChunkReader(openFlow(response.body));
   try {
-    const { chunks, hasEnded } = await readHead({ body }, { maxBytes: MAX_INLINE_BYTES });
+    const { chunks, hasEnded } = await readHead({ body }, MAX_INLINE_BYTES);
     checkType(response);
     if (hasEnded) return decodeText(chunks);
     if (objects === undefined) throw resultLost(`it has more than ${MAX_INLINE_BYTES} bytes`);
