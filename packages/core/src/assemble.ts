@@ -19,6 +19,7 @@ import { DEFAULT_HEALTH_POLICY } from "./channels/health-record.js";
 import { createRetryBudgets, DEFAULT_RETRY_BUDGET, type RetryBudgetPolicy } from "./channels/retry-budget.js";
 import { type Configuration, type ConfigurationContext, configure, configureFirst } from "./configuration.js";
 import { type CallContinuer, createCallContinuer } from "./continue-calls.js";
+import type { Chore } from "./contract/chore.js";
 import type { CallObservation } from "./contract/observer.js";
 import { createEvents, createRequestId } from "./events.js";
 import { createStoredCallers, type StoredCallers } from "./features/callers/stored-callers.js";
@@ -34,7 +35,8 @@ import { createObservation } from "./features/telemetry/observation.js";
 import { type AlertWebhooksParts, createAlertWebhooks } from "./features/webhooks/budget-alerts.js";
 import { createWebhooks, type WebhookDelivery } from "./features/webhooks/webhooks.js";
 import { createSpool, toSpoolBytes } from "./images/spool.js";
-import { createMaintenance, createTracker, type Maintenance, type Tracker } from "./lifecycle.js";
+import { createMaintenance, createTracker, type Maintenance, type Tracker } from "./kernel/lifecycle.js";
+import { createReloadable, type Reloadable } from "./kernel/reloadable.js";
 import { consoleLogger, createSafeLogger, type Logger } from "./logger.js";
 import { loadOptions } from "./options/load.js";
 import {
@@ -49,12 +51,11 @@ import {
   type GatewayOptions,
 } from "./options/options.js";
 import type { PipelineParts } from "./pipeline.js";
-import { createReloadable, type Reloadable } from "./reloadable.js";
 import { findPathBefore } from "./request/route.js";
 import { createReaderLimit } from "./responses/reader-limit.js";
 import { createBackgroundReads } from "./responses/relay.js";
 import { createResults } from "./results/results.js";
-import { createSweeper, type Sweeper } from "./results/sweeper.js";
+import { createSweeper } from "./results/sweeper.js";
 import type { Cooldown } from "./types.js";
 import type { Transport } from "./upstream/transport.js";
 import { createFetchTransport } from "./upstream/transport-fetch.js";
@@ -68,7 +69,11 @@ export interface GatewayAssembly {
   readonly reloadable: Reloadable<GatewayParts>;
   readonly tracker: Tracker;
   readonly maintenance: Maintenance;
-  /** Runs tasks. `undefined` if the ledger keeps none. */
+  /** The background work of the features, in the order in which it is done. */
+  readonly chores: readonly Chore[];
+  /** Ends lost tasks. `undefined` if the ledger keeps none, as is `worker`. */
+  readonly sweepTasks: SweepTasks | undefined;
+  /** Runs tasks. */
   readonly worker: TaskWorker | undefined;
   readonly webhooks: WebhookDelivery;
   /** Continues the requests that dead processes left. `undefined` if the ledger keeps none. */
@@ -144,30 +149,30 @@ export function assembleGateway(
       permanent.retryBudgets.retain(Object.keys(models));
     },
   );
-  const worker = permanent.tasks && createWorker(permanent, permanent.tasks, () => reloadable.get());
+  const { tasks, results, pauses } = permanent;
+  const loadParts = (): Promise<GatewayParts> => reloadable.get();
+  const worker = tasks && createTaskWorker({ ...permanent, ...tasks, loadParts });
+  const sweepTasks =
+    tasks && createTaskSweep({ ...permanent, store: tasks.store, objects: results?.objects });
   const webhooks = createWebhooks({
     ...permanent,
-    tasks: permanent.tasks?.store,
+    tasks: tasks?.store,
     endpoints: () => reloadable.current?.webhookEndpoints,
     writeSummary: writeTaskSummary,
   });
-  const continuer = createCallContinuer({ ...permanent, loadParts: () => reloadable.get() });
-  const continuesInBatches = options.tasks?.concurrency === 0;
-  const maintenance = createMaintenance(
-    {
-      ...permanent,
-      worker,
-      webhooks,
-      continuer,
-      continuesInBatches,
-      async refreshPauses() {
-        const { current } = reloadable;
-        if (current !== undefined) await permanent.pauses.refresh(current.channels);
-      },
-    },
-    dependencies.repeat,
-  );
-  return { permanent, reloadable, tracker, maintenance, worker, webhooks, continuer };
+  const continuer = createCallContinuer({ ...permanent, loadParts });
+  // With a concurrency of 0 calls are continued by `runTasks` only.
+  const takeOver = options.tasks?.concurrency === 0 ? undefined : continuer?.run;
+  const chores = [
+    results?.sweep && createSweeper(results.sweep, permanent),
+    continuer && { takeOver, stop: continuer.stop },
+    worker,
+    sweepTasks && { sweep: sweepTasks },
+    webhooks,
+    { begin: () => reloadable.current && pauses.refresh(reloadable.current.channels) },
+  ].filter((chore) => chore !== undefined);
+  const maintenance = createMaintenance({ ...permanent, chores }, dependencies.repeat);
+  return { permanent, reloadable, tracker, maintenance, chores, sweepTasks, worker, webhooks, continuer };
 }
 
 /** Returns `undefined` if nothing observes calls. */
@@ -188,14 +193,6 @@ function createOptionalObservation(
   return observation;
 }
 
-function createWorker(
-  { holds, track, logger }: PermanentParts,
-  { store, concurrency, keepMs }: PermanentTasks,
-  loadParts: () => Promise<GatewayParts>,
-): TaskWorker {
-  return createTaskWorker({ store, holds, concurrency, keepMs, loadParts, track, logger });
-}
-
 /** The parts that do not depend on options that can be reloaded. */
 interface PermanentParts extends Omit<PipelineParts & ModelsParts, keyof Configuration> {
   readonly repeat: Repeat;
@@ -205,9 +202,7 @@ interface PermanentParts extends Omit<PipelineParts & ModelsParts, keyof Configu
   readonly alerts: AlertDelivery;
   /** What a request costs if its outcome will never be known. */
   readonly onLost: LostPolicy;
-  readonly sweeper: Sweeper | undefined;
   readonly tasks: PermanentTasks | undefined;
-  readonly sweepTasks: SweepTasks | undefined;
   /** Both are `undefined` if the ledger keeps no callers. */
   readonly callerStore: CallerStore | undefined;
   readonly storedCallers: StoredCallers | undefined;
@@ -236,7 +231,7 @@ function createPermanentParts(
   lasting: LastingParts,
 ): PermanentParts {
   const { now, repeat = repeatByTimer } = dependencies;
-  const { ledger, logger, track, findEndpoints } = lasting;
+  const { ledger, logger, findEndpoints } = lasting;
   const refusals = createRefusals({ ledger, logger, now, repeat });
   const budgetStore = findBudgetStore(ledger);
   const onLost = options.billing?.onLost ?? "release";
@@ -326,9 +321,6 @@ function createPermanentParts(
     sleep: dependencies.sleep ?? sleepByTimer,
     results,
     tasks,
-    sweepTasks:
-      tasks && createTaskSweep({ store: tasks.store, onLost, objects: results?.objects, logger, track }),
-    sweeper: results?.sweep && createSweeper(results.sweep, { now, random, logger }),
     createId: dependencies.createId ?? createRequestId,
     transport,
   };

@@ -4,8 +4,8 @@ export type { BudgetReports, BudgetStatus } from "./billing/read-budgets.js";
 export type { WebhookEndpointName, WebhookFilter, WebhookMessage } from "./billing/task-store.js";
 export type { GatewayUsage } from "./billing/usage-history.js";
 export type { AttemptCounts, ChannelError } from "./channels/attempt-history.js";
-export type { ChannelPause } from "./channels/paused.js";
-export type { ChannelState, ChannelStatus, KeyStatus, ModelStatus } from "./channels/status.js";
+export type { ChannelStatus } from "./channels/status.js";
+export type { ChannelPause, ChannelState, KeyStatus, ModelStatus } from "./contract/channel-state.js";
 export type {
   CallerPatch,
   CallerSettings,

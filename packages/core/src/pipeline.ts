@@ -15,10 +15,10 @@ import { isAccepted, submitTask, submittedAsTask, type Tasks, wantsTask } from "
 import type { WebhookEndpoints } from "./features/webhooks/endpoints.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import { withDataUrlStrings } from "./images/data-url.js";
+import { createTracker, type Tracker } from "./kernel/lifecycle.js";
 import { type NormalizeParts, normalizeFields } from "./kernel/normalize-fields.js";
 import { NormalizedCall } from "./kernel/normalized-call.js";
 import { type CallClient, type RunParts, run } from "./kernel/run.js";
-import { createTracker, type Tracker } from "./lifecycle.js";
 import { type Logger, RequestLogger } from "./logger.js";
 import type { SecretMask } from "./redact.js";
 import { readAttribution } from "./request/attribution.js";

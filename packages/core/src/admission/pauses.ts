@@ -1,5 +1,6 @@
 import type { Channel } from "../channels/channel.js";
-import { type ChannelPause, type PausedChannels, pauseIdOf } from "../channels/paused.js";
+import { type PausedChannels, pauseIdOf } from "../channels/paused.js";
+import type { ChannelPause } from "../contract/channel-state.js";
 import { type GatewayError, invalidRequest, isGatewayError, unavailable } from "../errors.js";
 import type { Logger } from "../logger.js";
 import type { Cooldown } from "../types.js";

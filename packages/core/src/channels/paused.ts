@@ -1,17 +1,6 @@
+import type { ChannelPause } from "../contract/channel-state.js";
 import { GatewayError } from "../errors.js";
 import type { Channel } from "./channel.js";
-
-/** Why a channel gets no requests although it may work: an operator has paused it. */
-export interface ChannelPause {
-  /** When it was paused. ISO 8601, UTC. */
-  readonly since: string;
-  /** When it ends by itself. ISO 8601, UTC. Absent: the channel stays paused until it is resumed. */
-  readonly until?: string;
-  /** Who paused it. */
-  readonly by: string;
-  /** Why, in the words of the operator. */
-  readonly note?: string;
-}
 
 /** The channels that are paused, as far as this process knows. `admission/pauses.ts` keeps them. */
 export interface PausedChannels {

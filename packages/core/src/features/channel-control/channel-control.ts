@@ -3,7 +3,7 @@ import type { GatewayAssembly } from "../../assemble.js";
 import type { Channel } from "../../channels/channel.js";
 import { type ChannelStatus, describeChannel, describeChannels } from "../../channels/status.js";
 import { GatewayError, invalidRequest } from "../../errors.js";
-import { closedError } from "../../lifecycle.js";
+import { closedError } from "../../kernel/lifecycle.js";
 import { settlesWithin } from "../../util/async.js";
 import { isJsonObject } from "../../util/json.js";
 import {

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { createRecordDelivery } from "./billing/delivery.js";
-import { createHolds, type Hold } from "./billing/hold.js";
-import type { Ledger } from "./billing/ledger.js";
-import { createMemoryLedger } from "./billing/memory-ledger.js";
-import { createPriceList } from "./billing/pricing.js";
-import type { UsageRecord } from "./billing/records.js";
+import { createRecordDelivery } from "../billing/delivery.js";
+import { createHolds, type Hold } from "../billing/hold.js";
+import type { Ledger } from "../billing/ledger.js";
+import { createMemoryLedger } from "../billing/memory-ledger.js";
+import { createPriceList } from "../billing/pricing.js";
+import type { UsageRecord } from "../billing/records.js";
+import type { Transport } from "../upstream/transport.js";
 import { createMaintenance, createTracker, shutDown } from "./lifecycle.js";
-import type { Transport } from "./upstream/transport.js";
 
 const MADE = { status: 200, images: 1 };
 const SENT_TO = { channel: "ark", upstreamModel: "m", attempts: [] };
@@ -44,7 +44,7 @@ function open({ send, ledger: changed = {}, isAbortable = true }: Settings = {})
     ...(isAbortable && { abort: async () => void steps.push("connections are cut") }),
   };
   const holds = createHolds({ ledger, logger, onLost: "release", now: Date.now });
-  const maintenance = createMaintenance({ ledger, delivery, holds, onLost: "charge", logger });
+  const maintenance = createMaintenance({ ledger, delivery, holds, onLost: "charge", logger, chores: [] });
   const begin = async (id: string): Promise<Hold> => {
     const hold = await holds.open(
       {
@@ -73,6 +73,7 @@ function open({ send, ledger: changed = {}, isAbortable = true }: Settings = {})
     maintenance,
     transport,
     logger,
+    chores: [],
     onLost: "charge",
   } as const;
   const close = (deadlineMs = Infinity): Promise<void> =>
