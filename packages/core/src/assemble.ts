@@ -29,27 +29,19 @@ import { findTaskStore } from "./features/tasks/find-task-store.js";
 import type { Tasks } from "./features/tasks/submit.js";
 import { createTaskSweep, type SweepTasks } from "./features/tasks/sweep.js";
 import { writeTaskSummary } from "./features/tasks/task-object.js";
+import { DEFAULT_TASKS } from "./features/tasks/task-options.js";
 import { createTaskWorker, type TaskWorker } from "./features/tasks/worker.js";
 import { createCallLog } from "./features/telemetry/call-log.js";
 import { createObservation } from "./features/telemetry/observation.js";
 import { type AlertWebhooksParts, createAlertWebhooks } from "./features/webhooks/budget-alerts.js";
 import { createWebhooks, type WebhookDelivery } from "./features/webhooks/webhooks.js";
+import { loadOptions } from "./gateway-options/load.js";
+import type { GatewayOptions } from "./gateway-options/options.js";
 import { createSpool, toSpoolBytes } from "./images/spool.js";
 import { createMaintenance, createTracker, type Maintenance, type Tracker } from "./kernel/lifecycle.js";
 import { createReloadable, type Reloadable } from "./kernel/reloadable.js";
 import { consoleLogger, createSafeLogger, type Logger } from "./logger.js";
-import { loadOptions } from "./options/load.js";
-import {
-  DEFAULT_BODY_LIMITS,
-  DEFAULT_IDEMPOTENCY,
-  DEFAULT_MAX_BYTES_IN_FLIGHT,
-  DEFAULT_MAX_CALLER_SHARE,
-  DEFAULT_MAX_UPSTREAM_RESPONSE_BYTES,
-  DEFAULT_RESPONSE_IDLE_SECONDS,
-  DEFAULT_TASKS,
-  DEFAULT_UPLOAD_MEMORY_BYTES,
-  type GatewayOptions,
-} from "./options/options.js";
+import { DEFAULTS, withDefaults } from "./options/options.js";
 import type { PipelineParts } from "./pipeline.js";
 import { findPathBefore } from "./request/route.js";
 import { createReaderLimit } from "./responses/reader-limit.js";
@@ -237,12 +229,12 @@ function createPermanentParts(
   const onLost = options.billing?.onLost ?? "release";
   const admission = options.admission ?? createMemoryAdmissionStore({ now });
   const budget = createByteBudget({
-    maxBytes: options.maxBytesInFlight ?? DEFAULT_MAX_BYTES_IN_FLIGHT,
-    maxCallerShare: options.maxCallerShare ?? DEFAULT_MAX_CALLER_SHARE,
+    maxBytes: options.maxBytesInFlight ?? DEFAULTS.maxBytesInFlight,
+    maxCallerShare: options.maxCallerShare ?? DEFAULTS.maxCallerShare,
     now,
   });
   const spool = createSpool({
-    memoryBytes: toSpoolBytes(options.uploadMemoryBytes ?? DEFAULT_UPLOAD_MEMORY_BYTES),
+    memoryBytes: toSpoolBytes(options.uploadMemoryBytes ?? DEFAULTS.uploadMemoryBytes),
     openFile: openTemporaryFile,
   });
   const random = dependencies.random ?? Math.random;
@@ -281,22 +273,13 @@ function createPermanentParts(
     limits: options.limits,
     showPrices: options.showPrices ?? false,
     showCharge: options.showCharge ?? false,
-    idempotency: {
-      seconds: options.idempotency?.seconds ?? DEFAULT_IDEMPOTENCY.seconds,
-      maxResponseBytes: options.idempotency?.maxResponseBytes ?? DEFAULT_IDEMPOTENCY.maxResponseBytes,
-    },
+    idempotency: withDefaults(DEFAULTS.idempotency, options.idempotency),
     preferences: {
       responseFormat: options.responseFormat,
       streamFormat: options.streamFormat,
       sizes: options.sizes,
     },
-    bodyLimits: {
-      json: options.bodyLimits?.json ?? DEFAULT_BODY_LIMITS.json,
-      form: options.bodyLimits?.form ?? DEFAULT_BODY_LIMITS.form,
-      file: options.bodyLimits?.file ?? DEFAULT_BODY_LIMITS.file,
-      minBytesPerSecond: options.bodyLimits?.minBytesPerSecond ?? DEFAULT_BODY_LIMITS.minBytesPerSecond,
-      slowAfterSeconds: options.bodyLimits?.slowAfterSeconds ?? DEFAULT_BODY_LIMITS.slowAfterSeconds,
-    },
+    bodyLimits: withDefaults(DEFAULTS.bodyLimits, options.bodyLimits),
     repeat,
     everySecond: createEverySecond(repeat),
     beforeSend: options.beforeSend,
@@ -304,7 +287,7 @@ function createPermanentParts(
     maxHeldImageBytes: dependencies.maxHeldImageBytes ?? MAX_HELD_IMAGE_BYTES,
     heartbeatMs: options.heartbeatSeconds && options.heartbeatSeconds * 1000,
     backgroundReads: createBackgroundReads(BACKGROUND_READS),
-    maxResponseBytes: options.maxUpstreamResponseBytes ?? DEFAULT_MAX_UPSTREAM_RESPONSE_BYTES,
+    maxResponseBytes: options.maxUpstreamResponseBytes ?? DEFAULTS.maxUpstreamResponseBytes,
     pauses: createPauses({ admission, now, logger }),
     history: createAttemptHistory(now),
     health: createChannelHealth(
@@ -313,7 +296,7 @@ function createPermanentParts(
       (id, cooldown) => void shareCooldown(id, cooldown),
     ),
     readerLimit: createReaderLimit(
-      (options.responseIdleSeconds ?? DEFAULT_RESPONSE_IDLE_SECONDS) * 1000,
+      (options.responseIdleSeconds ?? DEFAULTS.responseIdleSeconds) * 1000,
       logger,
     ),
     retryBudgets: createRetryBudgets(now, dependencies.retryBudget ?? DEFAULT_RETRY_BUDGET),
@@ -326,25 +309,16 @@ function createPermanentParts(
   };
 }
 
-function createTasks(
-  { tasks = {}, basePath = "" }: GatewayOptions,
-  ledger: Ledger,
-): PermanentTasks | undefined {
+function createTasks({ tasks, basePath = "" }: GatewayOptions, ledger: Ledger): PermanentTasks | undefined {
   const store = findTaskStore(ledger);
   if (store === undefined) return undefined;
-  const {
-    concurrency = DEFAULT_TASKS.concurrency,
-    expiresAfterSeconds = DEFAULT_TASKS.expiresAfterSeconds,
-    keepSeconds = DEFAULT_TASKS.keepSeconds,
-    maxOpen = DEFAULT_TASKS.maxOpen,
-    maxOpenBytes = DEFAULT_TASKS.maxOpenBytes,
-  } = tasks;
+  const set = withDefaults(DEFAULT_TASKS, tasks);
   return {
     store,
-    concurrency,
-    ttlMs: expiresAfterSeconds * 1000,
-    keepMs: keepSeconds * 1000,
-    room: { tasks: maxOpen, bytes: maxOpenBytes },
+    concurrency: set.concurrency,
+    ttlMs: set.expiresAfterSeconds * 1000,
+    keepMs: set.keepSeconds * 1000,
+    room: { tasks: set.maxOpen, bytes: set.maxOpenBytes },
     findBasePath: (request, endpoint) => findPathBefore(request, endpoint, basePath),
   };
 }

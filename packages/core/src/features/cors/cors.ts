@@ -1,6 +1,16 @@
 import type { Cors } from "../../contract/cors.js";
 import type { GatewayRequest, GatewayResponse } from "../../http.js";
-import type { CorsOptions } from "../../options/options.js";
+
+/** Which web pages may call the gateway from a browser. */
+export interface CorsOptions {
+  /**
+   * The origins of the pages, such as `https://app.example.com`, or `"*"` for all pages. An origin has a scheme, a host, a
+   * port unless it is the default port of the scheme, and no path.
+   */
+  readonly origins: "*" | readonly string[];
+  /** How long a browser may remember a preflight response, in seconds: 0 to 86,400. Default 600. */
+  readonly maxAgeSeconds?: number | undefined;
+}
 
 const DEFAULT_MAX_AGE_SECONDS = 600;
 
