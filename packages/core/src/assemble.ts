@@ -18,6 +18,7 @@ import { DEFAULT_HEALTH_POLICY } from "./channels/health-record.js";
 import { createRetryBudgets, DEFAULT_RETRY_BUDGET, type RetryBudgetPolicy } from "./channels/retry-budget.js";
 import { type Configuration, type ConfigurationContext, configure, configureFirst } from "./configuration.js";
 import { type CallContinuer, createCallContinuer, createCallKeeper } from "./continue-calls.js";
+import type { Chore } from "./contract/chore.js";
 import type { CallObservation } from "./contract/observer.js";
 import { createEvents, createRequestId } from "./events.js";
 import { createStoredCallers, type StoredCallers } from "./features/callers/stored-callers.js";
@@ -28,33 +29,25 @@ import { findTaskStore } from "./features/tasks/find-task-store.js";
 import { createTaskSubmissions, type Tasks } from "./features/tasks/submit.js";
 import { createTaskSweep, type SweepTasks } from "./features/tasks/sweep.js";
 import { writeTaskSummary } from "./features/tasks/task-object.js";
+import { DEFAULT_TASKS } from "./features/tasks/task-options.js";
 import { createTaskWorker, type TaskWorker } from "./features/tasks/worker.js";
 import { createCallLog } from "./features/telemetry/call-log.js";
 import { createObservation } from "./features/telemetry/observation.js";
 import { type AlertWebhooksParts, createAlertWebhooks } from "./features/webhooks/budget-alerts.js";
 import { createWebhooks, type WebhookDelivery } from "./features/webhooks/webhooks.js";
+import { loadOptions } from "./gateway-options/load.js";
+import type { GatewayOptions } from "./gateway-options/options.js";
 import { createSpool, toSpoolBytes } from "./images/spool.js";
-import { createMaintenance, createTracker, type Maintenance, type Tracker } from "./lifecycle.js";
+import { createMaintenance, createTracker, type Maintenance, type Tracker } from "./kernel/lifecycle.js";
+import { createReloadable, type Reloadable } from "./kernel/reloadable.js";
 import { consoleLogger, createSafeLogger, type Logger } from "./logger.js";
-import { loadOptions } from "./options/load.js";
-import {
-  DEFAULT_BODY_LIMITS,
-  DEFAULT_IDEMPOTENCY,
-  DEFAULT_MAX_BYTES_IN_FLIGHT,
-  DEFAULT_MAX_CALLER_SHARE,
-  DEFAULT_MAX_UPSTREAM_RESPONSE_BYTES,
-  DEFAULT_RESPONSE_IDLE_SECONDS,
-  DEFAULT_TASKS,
-  DEFAULT_UPLOAD_MEMORY_BYTES,
-  type GatewayOptions,
-} from "./options/options.js";
+import { DEFAULTS, withDefaults } from "./options/options.js";
 import type { PipelineParts } from "./pipeline.js";
-import { createReloadable, type Reloadable } from "./reloadable.js";
 import { findPathBefore } from "./request/route.js";
 import { createReaderLimit } from "./responses/reader-limit.js";
 import { createBackgroundReads } from "./responses/relay.js";
 import { createResults } from "./results/results.js";
-import { createSweeper, type Sweeper } from "./results/sweeper.js";
+import { createSweeper } from "./results/sweeper.js";
 import type { Cooldown } from "./types.js";
 import type { Transport } from "./upstream/transport.js";
 import { createFetchTransport } from "./upstream/transport-fetch.js";
@@ -68,7 +61,11 @@ export interface GatewayAssembly {
   readonly reloadable: Reloadable<GatewayParts>;
   readonly tracker: Tracker;
   readonly maintenance: Maintenance;
-  /** Runs tasks. `undefined` if the ledger keeps none. */
+  /** The background work of the features, in the order in which it is done. */
+  readonly chores: readonly Chore[];
+  /** Ends lost tasks. `undefined` if the ledger keeps none, as is `worker`. */
+  readonly sweepTasks: SweepTasks | undefined;
+  /** Runs tasks. */
   readonly worker: TaskWorker | undefined;
   readonly webhooks: WebhookDelivery;
   /** Continues the requests that dead processes left. `undefined` if the ledger keeps none. */
@@ -149,30 +146,30 @@ export function assembleGateway(
       permanent.retryBudgets.retain(Object.keys(models));
     },
   );
-  const worker = permanent.tasks && createWorker(permanent, permanent.tasks, () => reloadable.get());
+  const { tasks, results, pauses } = permanent;
+  const loadParts = (): Promise<GatewayParts> => reloadable.get();
+  const worker = tasks && createTaskWorker({ ...permanent, ...tasks, loadParts });
+  const sweepTasks =
+    tasks && createTaskSweep({ ...permanent, store: tasks.store, objects: results?.objects });
   const webhooks = createWebhooks({
     ...permanent,
-    tasks: permanent.tasks?.store,
+    tasks: tasks?.store,
     endpoints: () => reloadable.current?.webhookEndpoints,
     writeSummary: writeTaskSummary,
   });
-  const continuer = createCallContinuer({ ...permanent, loadParts: () => reloadable.get() });
-  const continuesInBatches = options.tasks?.concurrency === 0;
-  const maintenance = createMaintenance(
-    {
-      ...permanent,
-      worker,
-      webhooks,
-      continuer,
-      continuesInBatches,
-      async refreshPauses() {
-        const { current } = reloadable;
-        if (current !== undefined) await permanent.pauses.refresh(current.channels);
-      },
-    },
-    dependencies.repeat,
-  );
-  return { permanent, reloadable, tracker, maintenance, worker, webhooks, continuer };
+  const continuer = createCallContinuer({ ...permanent, loadParts });
+  // With a concurrency of 0 calls are continued by `runTasks` only.
+  const takeOver = options.tasks?.concurrency === 0 ? undefined : continuer?.run;
+  const chores = [
+    results?.sweep && createSweeper(results.sweep, permanent),
+    continuer && { takeOver, stop: continuer.stop },
+    worker,
+    sweepTasks && { sweep: sweepTasks },
+    webhooks,
+    { begin: () => reloadable.current && pauses.refresh(reloadable.current.channels) },
+  ].filter((chore) => chore !== undefined);
+  const maintenance = createMaintenance({ ...permanent, chores }, dependencies.repeat);
+  return { permanent, reloadable, tracker, maintenance, chores, sweepTasks, worker, webhooks, continuer };
 }
 
 /** Returns `undefined` if nothing observes calls. */
@@ -193,14 +190,6 @@ function createOptionalObservation(
   return observation;
 }
 
-function createWorker(
-  { holds, track, logger }: PermanentParts,
-  { store, concurrency, keepMs }: PermanentTasks,
-  loadParts: () => Promise<GatewayParts>,
-): TaskWorker {
-  return createTaskWorker({ store, holds, concurrency, keepMs, loadParts, track, logger });
-}
-
 /** The parts that do not depend on options that can be reloaded. */
 interface PermanentParts
   extends Omit<PipelineParts & ModelsParts, keyof Configuration | "submissions" | "keepCall"> {
@@ -212,9 +201,7 @@ interface PermanentParts
   readonly alerts: AlertDelivery;
   /** What a request costs if its outcome will never be known. */
   readonly onLost: LostPolicy;
-  readonly sweeper: Sweeper | undefined;
   readonly tasks: PermanentTasks | undefined;
-  readonly sweepTasks: SweepTasks | undefined;
   /** Both are `undefined` if the ledger keeps no callers. */
   readonly callerStore: CallerStore | undefined;
   readonly storedCallers: StoredCallers | undefined;
@@ -243,18 +230,18 @@ function createPermanentParts(
   lasting: LastingParts,
 ): PermanentParts {
   const { now, repeat = repeatByTimer } = dependencies;
-  const { ledger, logger, track, findEndpoints } = lasting;
+  const { ledger, logger, findEndpoints } = lasting;
   const refusals = createRefusals({ ledger, logger, now, repeat });
   const budgetStore = findBudgetStore(ledger);
   const onLost = options.billing?.onLost ?? "release";
   const admission = options.admission ?? createMemoryAdmissionStore({ now });
   const budget = createByteBudget({
-    maxBytes: options.maxBytesInFlight ?? DEFAULT_MAX_BYTES_IN_FLIGHT,
-    maxCallerShare: options.maxCallerShare ?? DEFAULT_MAX_CALLER_SHARE,
+    maxBytes: options.maxBytesInFlight ?? DEFAULTS.maxBytesInFlight,
+    maxCallerShare: options.maxCallerShare ?? DEFAULTS.maxCallerShare,
     now,
   });
   const spool = createSpool({
-    memoryBytes: toSpoolBytes(options.uploadMemoryBytes ?? DEFAULT_UPLOAD_MEMORY_BYTES),
+    memoryBytes: toSpoolBytes(options.uploadMemoryBytes ?? DEFAULTS.uploadMemoryBytes),
     openFile: openTemporaryFile,
   });
   const random = dependencies.random ?? Math.random;
@@ -293,22 +280,13 @@ function createPermanentParts(
     limits: options.limits,
     showPrices: options.showPrices ?? false,
     showCharge: options.showCharge ?? false,
-    idempotency: {
-      seconds: options.idempotency?.seconds ?? DEFAULT_IDEMPOTENCY.seconds,
-      maxResponseBytes: options.idempotency?.maxResponseBytes ?? DEFAULT_IDEMPOTENCY.maxResponseBytes,
-    },
+    idempotency: withDefaults(DEFAULTS.idempotency, options.idempotency),
     preferences: {
       responseFormat: options.responseFormat,
       streamFormat: options.streamFormat,
       sizes: options.sizes,
     },
-    bodyLimits: {
-      json: options.bodyLimits?.json ?? DEFAULT_BODY_LIMITS.json,
-      form: options.bodyLimits?.form ?? DEFAULT_BODY_LIMITS.form,
-      file: options.bodyLimits?.file ?? DEFAULT_BODY_LIMITS.file,
-      minBytesPerSecond: options.bodyLimits?.minBytesPerSecond ?? DEFAULT_BODY_LIMITS.minBytesPerSecond,
-      slowAfterSeconds: options.bodyLimits?.slowAfterSeconds ?? DEFAULT_BODY_LIMITS.slowAfterSeconds,
-    },
+    bodyLimits: withDefaults(DEFAULTS.bodyLimits, options.bodyLimits),
     repeat,
     everySecond: createEverySecond(repeat),
     beforeSend: options.beforeSend,
@@ -316,7 +294,7 @@ function createPermanentParts(
     maxHeldImageBytes: dependencies.maxHeldImageBytes ?? MAX_HELD_IMAGE_BYTES,
     heartbeatMs: options.heartbeatSeconds && options.heartbeatSeconds * 1000,
     backgroundReads: createBackgroundReads(BACKGROUND_READS),
-    maxResponseBytes: options.maxUpstreamResponseBytes ?? DEFAULT_MAX_UPSTREAM_RESPONSE_BYTES,
+    maxResponseBytes: options.maxUpstreamResponseBytes ?? DEFAULTS.maxUpstreamResponseBytes,
     pauses: createPauses(admission, now, logger),
     history: createAttemptHistory(now),
     health: createChannelHealth(
@@ -325,7 +303,7 @@ function createPermanentParts(
       (id, cooldown) => void shareCooldown(id, cooldown),
     ),
     readerLimit: createReaderLimit(
-      (options.responseIdleSeconds ?? DEFAULT_RESPONSE_IDLE_SECONDS) * 1000,
+      (options.responseIdleSeconds ?? DEFAULTS.responseIdleSeconds) * 1000,
       logger,
     ),
     retryBudgets: createRetryBudgets(now, dependencies.retryBudget ?? DEFAULT_RETRY_BUDGET),
@@ -333,33 +311,21 @@ function createPermanentParts(
     sleep: dependencies.sleep ?? sleepByTimer,
     results,
     tasks,
-    sweepTasks:
-      tasks && createTaskSweep({ store: tasks.store, onLost, objects: results?.objects, logger, track }),
-    sweeper: results?.sweep && createSweeper(results.sweep, { now, random, logger }),
     createId: dependencies.createId ?? createRequestId,
     transport,
   };
 }
 
-function createTasks(
-  { tasks = {}, basePath = "" }: GatewayOptions,
-  ledger: Ledger,
-): PermanentTasks | undefined {
+function createTasks({ tasks, basePath = "" }: GatewayOptions, ledger: Ledger): PermanentTasks | undefined {
   const store = findTaskStore(ledger);
   if (store === undefined) return undefined;
-  const {
-    concurrency = DEFAULT_TASKS.concurrency,
-    expiresAfterSeconds = DEFAULT_TASKS.expiresAfterSeconds,
-    keepSeconds = DEFAULT_TASKS.keepSeconds,
-    maxOpen = DEFAULT_TASKS.maxOpen,
-    maxOpenBytes = DEFAULT_TASKS.maxOpenBytes,
-  } = tasks;
+  const set = withDefaults(DEFAULT_TASKS, tasks);
   return {
     store,
-    concurrency,
-    ttlMs: expiresAfterSeconds * 1000,
-    keepMs: keepSeconds * 1000,
-    room: { tasks: maxOpen, bytes: maxOpenBytes },
+    concurrency: set.concurrency,
+    ttlMs: set.expiresAfterSeconds * 1000,
+    keepMs: set.keepSeconds * 1000,
+    room: { tasks: set.maxOpen, bytes: set.maxOpenBytes },
     findBasePath: (request, endpoint) => findPathBefore(request, endpoint, basePath),
   };
 }

@@ -16,6 +16,9 @@ import type { StoredCallers } from "./features/callers/stored-callers.js";
 import { pauseIdOf } from "./features/channel-control/pauses.js";
 import { describeModels, type ModelsParts } from "./features/models-list/models-endpoint.js";
 import { createWebhookEndpoints, type WebhookEndpoints } from "./features/webhooks/endpoints.js";
+import { checkFixedOptions, checkOptions } from "./gateway-options/check-options.js";
+import { type LoadedOptions, loadOptions } from "./gateway-options/load.js";
+import type { GatewayOptions } from "./gateway-options/options.js";
 import type { Logger } from "./logger.js";
 import { listModels, type ModelNameSources } from "./models/list-models.js";
 import {
@@ -25,9 +28,6 @@ import {
   type ModelTables,
   mayUseModel,
 } from "./models/resolve-model.js";
-import { type LoadedOptions, loadOptions } from "./options/load.js";
-import type { GatewayOptions } from "./options/options.js";
-import { checkFixedOptions, checkOptions } from "./options/validate.js";
 import type { PipelineParts } from "./pipeline.js";
 import { createKeyMask, createSecretMask } from "./redact.js";
 import type { Caller } from "./types.js";

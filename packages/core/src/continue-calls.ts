@@ -22,9 +22,9 @@ export interface CallContinuer {
    *
    * @returns a promise that is fulfilled when they have ended
    */
-  run(): Promise<{ readonly ended: Promise<unknown> }>;
+  readonly run: () => Promise<{ readonly ended: Promise<unknown> }>;
   /** From now on no further request is taken. */
-  stop(): void;
+  readonly stop: () => void;
 }
 
 /** What continuing a request needs of the gateway, with one set of options. */

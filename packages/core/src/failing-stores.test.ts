@@ -4,7 +4,7 @@ import type { AdmissionStore } from "./admission/store.js";
 import type { Ledger } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
 import { GatewayError } from "./errors.js";
-import type { GatewayOptions } from "./options/options.js";
+import type { GatewayOptions } from "./gateway-options/options.js";
 import { CALLER_KEY, createTestGateway, type Provider } from "./testing/test-gateway.js";
 
 const BODY = { model: "doodle", prompt: "a fox" };

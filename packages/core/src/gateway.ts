@@ -25,11 +25,12 @@ import { createTaskWatch } from "./features/tasks/task-watch.js";
 import { createTasksRoute, TASKS_PATH, type TasksParts } from "./features/tasks/tasks-endpoint.js";
 import { watchOptions } from "./features/watch-options/watch-options.js";
 import type { Webhooks } from "./features/webhooks/webhooks.js";
+import type { GatewayOptions } from "./gateway-options/options.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
+import { closedError, shutDown } from "./kernel/lifecycle.js";
 import type { RouteHost } from "./kernel/route-host.js";
-import { closedError, shutDown } from "./lifecycle.js";
-import type { GatewayOptions, OptionsProblem } from "./options/options.js";
-import { findPriceProblems } from "./options/validate.js";
+import type { OptionsProblem } from "./options/options.js";
+import { findPriceProblems } from "./options/problems.js";
 import { type GatewayRoute, requestPath } from "./request/route.js";
 import { createRequestHandler } from "./request-handler.js";
 import { settlesWithin } from "./util/async.js";
@@ -317,13 +318,13 @@ const DEADLINE = "deadlineSeconds must be a number of seconds of at least 0; the
 
 /** Begins tasks for this time, and sends webhooks. Resolves with the number of tasks, when they have ended. */
 async function runBatch(
-  { permanent, tracker, worker, webhooks, continuer }: GatewayAssembly,
+  { permanent, tracker, sweepTasks, worker, webhooks, continuer }: GatewayAssembly,
   ms: number,
 ): Promise<number> {
   if (worker === undefined) throw new TypeError("The ledger of this gateway keeps no tasks.");
   const batch = (async () => {
     const continued = await continuer?.run();
-    await permanent.sweepTasks?.();
+    await sweepTasks?.();
     const count = await worker.runBatch(ms);
     await continued?.ended;
     await permanent.alerts.run();

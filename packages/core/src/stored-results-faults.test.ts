@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { GatewayError } from "./errors.js";
 import { gemini } from "./families/gemini/gemini.js";
-import type { GatewayOptions } from "./options/options.js";
+import type { GatewayOptions } from "./gateway-options/options.js";
 import type { AfterImage } from "./results/after-image.js";
 import type { ImageToStore, ResultStore } from "./results/store.js";
 import { PNG } from "./testing/form-bytes.js";

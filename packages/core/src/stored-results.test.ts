@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { GatewayError } from "./errors.js";
-import type { GatewayOptions } from "./options/options.js";
+import type { GatewayOptions } from "./gateway-options/options.js";
 import type { AfterImage } from "./results/after-image.js";
 import type { ResultsOptions } from "./results/results.js";
 import type { ImageToStore, ResultStore } from "./results/store.js";

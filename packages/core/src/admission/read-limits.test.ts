@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { GatewayOptions } from "../options/options.js";
+import type { GatewayOptions } from "../gateway-options/options.js";
 import { createTestGateway } from "../testing/test-gateway.js";
 import type { Caller } from "../types.js";
 import { createMemoryAdmissionStore } from "./memory-store.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { gemini } from "../families/gemini/gemini.js";
-import type { GatewayOptions } from "../options/options.js";
+import type { GatewayOptions } from "../gateway-options/options.js";
 import type { ResultStore } from "../results/store.js";
 import { cutEvery } from "../testing/cut-bytes.js";
 import { createPost, createTestGateway, type TestGateway } from "../testing/test-gateway.js";

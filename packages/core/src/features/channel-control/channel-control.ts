@@ -1,7 +1,7 @@
 import type { Channel } from "../../channels/channel.js";
 import { GatewayError, invalidRequest } from "../../errors.js";
-import { closedError, type Maintenance, type Tracker } from "../../lifecycle.js";
-import type { Reloadable } from "../../reloadable.js";
+import { closedError, type Maintenance, type Tracker } from "../../kernel/lifecycle.js";
+import type { Reloadable } from "../../kernel/reloadable.js";
 import { settlesWithin } from "../../util/async.js";
 import { isJsonObject } from "../../util/json.js";
 import {

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { createMemoryAdmissionStore } from "../../admission/memory-store.js";
 import type { AdmissionStore } from "../../admission/store.js";
 import { createMemoryLedger } from "../../billing/memory-ledger.js";
-import type { GatewayOptions } from "../../options/options.js";
+import type { GatewayOptions } from "../../gateway-options/options.js";
 import {
   cutOffWhenPolled,
   DONE,

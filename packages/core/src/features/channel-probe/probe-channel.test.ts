@@ -5,8 +5,8 @@ import { type ChannelOptions, createChannel } from "../../channels/channel.js";
 import { qwenImage } from "../../families/qwen-image/qwen-image.js";
 import { seedream } from "../../families/seedream/seedream.js";
 import { createGateway, type Gateway } from "../../gateway.js";
+import type { GatewayOptions } from "../../gateway-options/options.js";
 import { createCapabilityTable } from "../../models/resolve-model.js";
-import type { GatewayOptions } from "../../options/options.js";
 import {
   ARK_RESPONSE,
   CALLER_KEY,

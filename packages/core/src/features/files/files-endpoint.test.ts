@@ -10,7 +10,7 @@ import {
   webQueryParameters,
 } from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import type { GatewayOptions } from "../../options/options.js";
+import type { GatewayOptions } from "../../gateway-options/options.js";
 import type { ResultsOptions } from "../../results/results.js";
 import { makeLink } from "../../results/signed-links.js";
 import type { ResultStore, StoredImage } from "../../results/store.js";

@@ -1,12 +1,12 @@
 import { GatewayError, unavailable } from "../../errors.js";
 import { type RefusalParts, reportRefusal } from "../../events.js";
 import type { GatewayRequest, GatewayResponse } from "../../http.js";
+import { EXTENSIONS } from "../../images/form-body.js";
 import type { RouteHost } from "../../kernel/route-host.js";
 import { checkMethod, type GatewayRoute, readQuery } from "../../request/route.js";
 import { renderError } from "../../responses/envelope.js";
 import type { ReaderLimit } from "../../responses/reader-limit.js";
 import { cutRange, listsTag, parseRange, type RequestedRange } from "../../results/byte-range.js";
-import { toContentHeaders } from "../../results/content-headers.js";
 import type { ServedImages } from "../../results/results.js";
 import { checkLink } from "../../results/signed-links.js";
 import type { ByteRange, StoredImage } from "../../results/store.js";
@@ -238,4 +238,29 @@ async function waitForStore<T>(begin: () => Promise<T>, onLate: (result: T) => v
 
 function storeFailed(cause: unknown): GatewayError {
   return unavailable("The image cannot be read at the moment: try again.", cause);
+}
+
+/** Image types that a browser shows without running anything in them, with their usual file extension. */
+const SHOWN: Readonly<Record<string, string>> = { ...EXTENSIONS, "image/avif": "avif", "image/jxl": "jxl" };
+const SVG = "image/svg+xml";
+const MEDIA_TYPE = /^[a-z\d][a-z\d.+-]{0,63}\/[a-z\d][a-z\d.+-]{0,63}$/;
+
+/**
+ * Returns the headers that say what a stored image is. A browser shows images of the listed types. Everything else is a
+ * download, and if a browser opens it anyway it runs no script: an SVG could otherwise act for the website that serves it.
+ */
+function toContentHeaders(contentType: string, id: string): Record<string, string> {
+  const type = contentType.trim().toLowerCase();
+  const extension = Object.hasOwn(SHOWN, type) ? SHOWN[type] : undefined;
+  const name = `filename="${id}.${extension ?? (type === SVG ? "svg" : "bin")}"`;
+  const headers = {
+    "content-type": MEDIA_TYPE.test(type) ? type : "application/octet-stream",
+    "x-content-type-options": "nosniff",
+  };
+  if (extension !== undefined) return { ...headers, "content-disposition": `inline; ${name}` };
+  return {
+    ...headers,
+    "content-disposition": `attachment; ${name}`,
+    "content-security-policy": "sandbox; default-src 'none'",
+  };
 }

@@ -3,7 +3,7 @@ import { createMemoryAdmissionStore } from "../../admission/memory-store.js";
 import type { AdmissionStore } from "../../admission/store.js";
 import type { Ledger } from "../../billing/ledger.js";
 import { createMemoryLedger } from "../../billing/memory-ledger.js";
-import type { GatewayOptions } from "../../options/options.js";
+import type { GatewayOptions } from "../../gateway-options/options.js";
 import { CALLER_KEY, createTestGateway, type Provider } from "../../testing/test-gateway.js";
 
 const HEALTHZ = "http://gateway.test/healthz";

@@ -1,14 +1,15 @@
 import type { Holds } from "../../billing/hold.js";
 import type { TakenTask, TaskStore } from "../../billing/task-store.js";
+import type { Chore } from "../../contract/chore.js";
 import type { Logger } from "../../logger.js";
 import { keepWhile } from "../../util/async.js";
 import { type BegunTask, beginTask, type RunTaskParts } from "./run-task.js";
 import { createTakenTasks } from "./taken-tasks.js";
 
 /** Runs tasks of the queue. */
-export interface TaskWorker {
-  /** Begins to look for tasks whenever the store tells that one waits. Further calls look once. Returns at once. */
-  start(): void;
+export interface TaskWorker extends Chore {
+  /** Begins to look for tasks whenever the store tells that one waits. Further calls look once. */
+  readonly begin: () => undefined;
   /**
    * Takes and runs tasks until none waits, or until the time is over. Resolves when the tasks that it took have ended.
    *
@@ -20,7 +21,7 @@ export interface TaskWorker {
    * Takes no further task. Resolves when the tasks that were taken and not sent are back in the queue. Tasks that were sent
    * go on: they are tracked.
    */
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 /** What a worker needs of the gateway. */
@@ -54,7 +55,7 @@ const CROWDED_MS = 1_000;
 /** For how long nothing is taken after a failure. */
 const PAUSE_MS = 2_000;
 
-/** Creates a worker. It takes nothing before `start` or `runBatch`. */
+/** Creates a worker. It takes nothing before `begin` or `runBatch`. */
 export function createTaskWorker(parts: WorkerParts): TaskWorker {
   const { store, concurrency, keepMs, track, logger } = parts;
   const stopper = new AbortController();
@@ -146,7 +147,7 @@ export function createTaskWorker(parts: WorkerParts): TaskWorker {
   }
 
   return {
-    start() {
+    begin() {
       if (concurrency === 0 || signal.aborted) return;
       unwatch ??= store.watch(({ kind }) => {
         if (kind === "queued") fill();

@@ -1,19 +1,18 @@
-import type { PriceTables } from "../billing/model-details.js";
+import type { BillingOptions, Loadable, LoadedBilling, OptionSource } from "../options/options.js";
 import { isPromiseLike } from "../util/async.js";
-import type { BillingOptions, GatewayOptions, Loadable, OptionSource } from "./options.js";
+import type { GatewayOptions } from "./options.js";
+
+/** The options that may be functions, or have parts that may be. */
+export const LOADABLE = ["models", "channels", "callers", "billing", "webhooks"] as const;
 
 /** The options after the functions among them were called. */
-export interface LoadedOptions
-  extends Omit<GatewayOptions, "models" | "channels" | "callers" | "billing" | "webhooks"> {
+export interface LoadedOptions extends Omit<GatewayOptions, (typeof LOADABLE)[number]> {
   models: Loaded<GatewayOptions["models"]>;
   channels: Loaded<GatewayOptions["channels"]>;
   callers?: Loaded<GatewayOptions["callers"]>;
   billing?: LoadedBilling | undefined;
   webhooks?: Loaded<GatewayOptions["webhooks"]>;
 }
-
-/** The loaded prices and ratios. */
-export interface LoadedBilling extends PriceTables, Pick<BillingOptions, "onLost"> {}
 
 type Loaded<S> = Exclude<S, (...args: never[]) => unknown>;
 

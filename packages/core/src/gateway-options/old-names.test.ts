@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { createGateway } from "../gateway.js";
-import { OLD_NAMES } from "./old-names.js";
+import { OLD_NAMES } from "../options/old-names.js";
+import { GatewayOptionsError } from "./check-options.js";
 import type { GatewayOptions } from "./options.js";
-import { GatewayOptionsError } from "./validate.js";
 
 const GOOD = {
   models: { "image-2*": { family: "seedream" } },

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { createMemoryAdmissionStore } from "../admission/memory-store.js";
 import { createMemoryLedger } from "../billing/memory-ledger.js";
 import { createGateway } from "../gateway.js";
+import { GatewayOptionsError } from "./check-options.js";
 import type { GatewayOptions } from "./options.js";
-import { GatewayOptionsError } from "./validate.js";
 
 const MODELS = { a: { family: "seedream" } };
 const CHANNELS = [{ id: "ark", family: "seedream", apiKey: "k1" }];

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { createRecordDelivery } from "./billing/delivery.js";
-import { createHolds, type Hold } from "./billing/hold.js";
-import type { Ledger } from "./billing/ledger.js";
-import { createMemoryLedger } from "./billing/memory-ledger.js";
-import { createPriceList } from "./billing/pricing.js";
-import type { UsageRecord } from "./billing/records.js";
+import { createRecordDelivery } from "../billing/delivery.js";
+import { createHolds, type Hold } from "../billing/hold.js";
+import type { Ledger } from "../billing/ledger.js";
+import { createMemoryLedger } from "../billing/memory-ledger.js";
+import { createPriceList } from "../billing/pricing.js";
+import type { UsageRecord } from "../billing/records.js";
+import type { Transport } from "../upstream/transport.js";
 import { createMaintenance, createTracker, shutDown } from "./lifecycle.js";
-import type { Transport } from "./upstream/transport.js";
 
 const MADE = { status: 200, images: 1 };
 const SENT_TO = { channel: "ark", upstreamModel: "m", attempts: [] };
@@ -44,7 +44,11 @@ function open({ send, ledger: changed = {}, isAbortable = true }: Settings = {})
     ...(isAbortable && { abort: async () => void steps.push("connections are cut") }),
   };
   const holds = createHolds({ ledger, logger, onLost: "release", now: Date.now });
-  const maintenance = createMaintenance({ ledger, delivery, holds, onLost: "charge", logger });
+  const done: string[] = [];
+  const note = (name: string) => async (): Promise<void> => void done.push(name);
+  const chores = [{ stop: note("stop"), sweep: note("sweep"), idle: note("idle"), finish: note("finish") }];
+  const parts = { ledger, delivery, holds, logger, chores, onLost: "charge" } as const;
+  const maintenance = createMaintenance(parts);
   const begin = async (id: string): Promise<Hold> => {
     const hold = await holds.open(
       {
@@ -65,19 +69,9 @@ function open({ send, ledger: changed = {}, isAbortable = true }: Settings = {})
     tracker.track(hold.ended);
     return hold;
   };
-  const parts = {
-    tracker,
-    ledger,
-    holds,
-    delivery,
-    maintenance,
-    transport,
-    logger,
-    onLost: "charge",
-  } as const;
   const close = (deadlineMs = Infinity): Promise<void> =>
-    shutDown(parts, deadlineMs).then(() => void steps.push("closed"));
-  return { begin, close, steps, logs, ledger, tracker };
+    shutDown({ ...parts, tracker, maintenance, transport }, deadlineMs).then(() => void steps.push("closed"));
+  return { begin, close, steps, done, logs, ledger, tracker };
 }
 
 beforeEach(() => {
@@ -140,7 +134,7 @@ describe("a gateway that closes", () => {
   it.each([0, 5_000])(
     "cuts off the requests that are not done by a deadline of %d ms, and abandons their holds",
     async (deadline) => {
-      const { begin, close, steps, logs, ledger } = open();
+      const { begin, close, steps, done: chores, logs, ledger } = open();
       const done = await begin("req_1");
       const late = await begin("req_2");
       const closed = close(deadline);
@@ -149,6 +143,7 @@ describe("a gateway that closes", () => {
       await closed;
       expect(steps).toEqual(["connections are cut", "req_1 is settled", "req_2 is unresolved", "closed"]);
       expect(logs).toMatchObject([{ requestIds: ["req_2"], onLost: "charge" }]);
+      expect(chores).toEqual(["stop", "sweep", "finish", "idle"]);
       await late.settle(SENT_TO, MADE);
       expect(await ledger.balance("me")).toEqual({ settled: "6", held: "0" });
     },

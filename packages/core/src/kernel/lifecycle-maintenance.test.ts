@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { createRecordDelivery } from "./billing/delivery.js";
-import { createHolds } from "./billing/hold.js";
-import type { EntryFailure, Ledger } from "./billing/ledger.js";
-import { createMemoryLedger } from "./billing/memory-ledger.js";
-import type { HoldRecord } from "./billing/records.js";
+import { createRecordDelivery } from "../billing/delivery.js";
+import { createHolds } from "../billing/hold.js";
+import type { EntryFailure, Ledger } from "../billing/ledger.js";
+import { createMemoryLedger } from "../billing/memory-ledger.js";
+import type { HoldRecord } from "../billing/records.js";
 import { createMaintenance, type MaintenanceParts } from "./lifecycle.js";
 
 const INTERVAL_MS = 10_000;
@@ -21,7 +21,7 @@ const holdOf = (id: string, ttlMs: number): HoldRecord => ({
 
 function open(
   changed: (own: Ledger) => Partial<Ledger> = () => ({}),
-  more: Pick<MaintenanceParts, "refreshPauses"> = {},
+  more: Pick<MaintenanceParts, "chores"> = { chores: [] },
 ) {
   const own = createMemoryLedger();
   const ledger = { ...own, ...changed(own) };
@@ -105,7 +105,7 @@ describe("maintenance", () => {
       return end;
     };
     const holds = createHolds({ ledger, logger, onLost: "charge", now: Date.now });
-    const parts = { ledger, delivery, holds, onLost: "charge", logger } as const;
+    const parts = { ledger, delivery, holds, onLost: "charge", logger, chores: [] } as const;
     const maintenance = createMaintenance(parts, repeat);
     maintenance.start();
     await vi.advanceTimersByTimeAsync(INTERVAL_MS);
@@ -133,16 +133,16 @@ describe("maintenance", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("asks for pauses again only after the last reply", async () => {
+  it("does a chore again only after its last promise has ended", async () => {
     const reply = Promise.withResolvers<void>();
-    const refreshPauses = vi.fn<() => Promise<void>>(() => reply.promise);
-    const { maintenance } = open(() => ({}), { refreshPauses });
+    const begin = vi.fn<() => Promise<void>>(() => reply.promise);
+    const { maintenance } = open(() => ({}), { chores: [{ begin }] });
     maintenance.start();
     await vi.advanceTimersByTimeAsync(3 * INTERVAL_MS);
-    expect(refreshPauses).toHaveBeenCalledTimes(1);
+    expect(begin).toHaveBeenCalledTimes(1);
     reply.resolve();
     await vi.advanceTimersByTimeAsync(INTERVAL_MS);
-    expect(refreshPauses).toHaveBeenCalledTimes(2);
+    expect(begin).toHaveBeenCalledTimes(2);
     await maintenance.stop();
   });
 

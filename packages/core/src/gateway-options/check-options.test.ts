@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { hashApiKey } from "../auth/api-key.js";
 import { seedream } from "../families/seedream/seedream.js";
+import type { OptionsProblem } from "../options/options.js";
+import { checkOptions, GatewayOptionsError } from "./check-options.js";
 import type { LoadedOptions } from "./load.js";
-import type { OptionsProblem } from "./options.js";
-import { checkOptions, GatewayOptionsError } from "./validate.js";
 
 const GOOD: LoadedOptions = {
   models: { a: { family: "seedream" }, "b*": { family: "qwen-image" } },

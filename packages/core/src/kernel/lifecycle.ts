@@ -1,16 +1,12 @@
-import { type AlertDelivery, type Delivery, onceForEachId } from "./billing/delivery.js";
-import type { Holds } from "./billing/hold.js";
-import type { EntryFailure, Ledger } from "./billing/ledger.js";
-import type { LostPolicy } from "./billing/records.js";
-import type { CallContinuer } from "./continue-calls.js";
-import { GatewayError } from "./errors.js";
-import type { SweepTasks } from "./features/tasks/sweep.js";
-import type { TaskWorker } from "./features/tasks/worker.js";
-import type { WebhookDelivery } from "./features/webhooks/webhooks.js";
-import type { Logger } from "./logger.js";
-import type { Sweeper } from "./results/sweeper.js";
-import type { Transport } from "./upstream/transport.js";
-import { MAX_TIMER_MS, type Repeat, repeatByTimer, settlesWithin } from "./util/async.js";
+import { type AlertDelivery, type Delivery, onceForEachId } from "../billing/delivery.js";
+import type { Holds } from "../billing/hold.js";
+import type { EntryFailure, Ledger } from "../billing/ledger.js";
+import type { LostPolicy } from "../billing/records.js";
+import type { Chore } from "../contract/chore.js";
+import { GatewayError } from "../errors.js";
+import type { Logger } from "../logger.js";
+import type { Transport } from "../upstream/transport.js";
+import { MAX_TIMER_MS, type Repeat, repeatByTimer, settlesWithin } from "../util/async.js";
 
 /** Knows whether work is in progress, so that a gateway can wait for it before it closes. */
 export interface Tracker {
@@ -66,50 +62,34 @@ export interface MaintenanceParts {
   readonly holds: Holds;
   readonly onLost: LostPolicy;
   readonly logger: Logger;
-  /** Ends lost tasks. `undefined` if the ledger keeps no tasks, as for `worker`. */
-  readonly sweepTasks?: SweepTasks | undefined;
-  /** Continues the requests that dead processes left. `undefined` if the ledger keeps none. */
-  readonly continuer?: CallContinuer | undefined;
-  /** True if requests are continued only by `gateway.runTasks()`. Default false. */
-  readonly continuesInBatches?: boolean | undefined;
-  /** Runs tasks. */
-  readonly worker?: TaskWorker | undefined;
-  /** Deletes expired images. `undefined` without a store of results that does that. */
-  readonly sweeper?: Sweeper | undefined;
-  /** Learns which channels were paused or resumed in other processes. Does not reject. */
-  readonly refreshPauses?: (() => Promise<void>) | undefined;
-  /** Sends webhooks. */
-  readonly webhooks?: Pick<WebhookDelivery, "run" | "stop"> | undefined;
+  /** The background work of the features. */
+  readonly chores: readonly Chore[];
 }
 
 const INTERVAL_MS = 10_000;
-/** How long `stop` waits for a sweep of stored images. The next process continues it. */
-const LAST_SWEEP_MS = 3_000;
 /** If the last round is longer ago, the timer has ended: on Workers a timer ends with the request that created it. */
 const DEAD_MS = 3 * INTERVAL_MS;
 
 /**
- * Repeats the writes that the ledger did not accept, continues or ends the requests and tasks of processes that died,
- * delivers records again that the operator's function did not accept, looks for tasks, sends webhooks, and asks which
- * channels are paused. Deletes expired images about once an hour.
+ * Repeats the writes that the ledger did not accept, ends the holds of processes that died, and delivers records again that the
+ * operator's function did not accept. Beside that and in between, it does the chores of the features.
  */
 export function createMaintenance(parts: MaintenanceParts, repeat: Repeat = repeatByTimer): Maintenance {
+  const { chores, holds } = parts;
   let endRepeating: (() => void) | undefined;
   let running: Promise<void> | undefined;
-  let asking: Promise<void> | undefined;
+  /** What each chore has begun and not ended. */
+  const begun: (Promise<void> | undefined)[] = [];
   let lastBeginAt = 0;
   const onFailure = onceForEachId((failure) => reportUnendedHold(failure, parts.logger));
-  /** If a round takes longer than the interval, the next round is skipped. */
   const begin = (): void => {
     lastBeginAt = performance.now();
-    // Beside the round: a store may have many images, and the ledger must not wait for them.
-    parts.sweeper?.runIfDue();
-    parts.worker?.start();
-    // Also beside the round, because endpoints may be slow.
-    parts.webhooks?.run();
-    asking ??= parts.refreshPauses?.().finally(() => {
-      asking = undefined;
-    });
+    for (const [index, chore] of chores.entries()) {
+      begun[index] ??= chore.begin?.()?.finally(() => {
+        begun[index] = undefined;
+      });
+    }
+    // If a round takes longer than the interval, the next round is skipped.
     if (running !== undefined) return;
     const round = maintain(parts, onFailure).finally(() => {
       if (running === round) running = undefined;
@@ -127,18 +107,18 @@ export function createMaintenance(parts: MaintenanceParts, repeat: Repeat = repe
     },
     async stop() {
       endRepeating?.();
-      await Promise.all([running, asking]);
-      await parts.holds.retryLateWrites();
-      if (parts.sweeper !== undefined) await settlesWithin(parts.sweeper.finished(), LAST_SWEEP_MS);
+      await Promise.all([running, ...begun]);
+      await holds.retryLateWrites();
+      await Promise.all(chores.map(async (chore) => await chore.idle?.()));
     },
   };
 }
 
 async function maintain(parts: MaintenanceParts, onFailure: (failure: EntryFailure) => void): Promise<void> {
-  // Before the sweep, which ends those whose time is over.
-  if (parts.continuesInBatches !== true) await parts.continuer?.run();
+  const { chores } = parts;
+  for (const chore of chores) await chore.takeOver?.();
   await sweep(parts, { onFailure, ifItFails: "The ledger could not be swept; retrying every 10 s." });
-  await parts.sweepTasks?.();
+  for (const chore of chores) await chore.sweep?.();
   await parts.delivery.run();
   await parts.alerts?.run();
 }
@@ -188,16 +168,15 @@ const LAST_DELIVERY_MS = 3_000;
  */
 export async function shutDown(parts: ShutDownParts, deadlineMs: number): Promise<void> {
   const endsAt = performance.now() + deadlineMs;
-  parts.continuer?.stop();
-  // The tasks that were sent go on, as requests do.
-  if (parts.worker !== undefined) await settlesWithin(parts.worker.stop(), deadlineMs);
+  const { chores } = parts;
+  await settlesWithin(Promise.all(chores.map(async (chore) => await chore.stop?.())), deadlineMs);
   const isFinished = await finishesWithin(parts, Math.max(endsAt - performance.now(), 0));
   if (!isFinished) await cutOffRemaining(parts);
   const leftMs = Math.max(endsAt - performance.now(), LAST_DELIVERY_MS);
   const delivered = deliverRemaining(parts);
   const [isDelivered, isSent, areAlertsSent] = await Promise.all([
     settlesWithin(delivered, leftMs),
-    settlesWithin(parts.webhooks?.stop() ?? Promise.resolve(), leftMs),
+    settlesWithin(Promise.all(chores.map(async (chore) => await chore.finish?.())), leftMs),
     settlesWithin(
       delivered.then(() => parts.alerts?.sent()),
       leftMs,
@@ -253,8 +232,8 @@ async function sweepOwn(parts: ShutDownParts): Promise<void> {
     onFailure: (failure) => reportUnendedHold(failure, parts.logger),
     ifItFails: "The ledger could not be swept; a later sweep ends the holds.",
   });
-  // Not before the late writes, which know how some of these tasks ended.
-  await parts.sweepTasks?.(true);
+  // Not before the late writes, which know how some of this work ended.
+  for (const chore of parts.chores) await chore.sweep?.(true);
 }
 
 /** The refusal of a request, or of a call of the gateway, after `close` was called. */
