@@ -2,7 +2,6 @@ import { createRefusals } from "#refusals";
 import { openTemporaryFile } from "#temporary-file";
 import { createTransport } from "#transport";
 import { createByteBudget } from "./admission/byte-budget.js";
-import { createMemoryAdmissionStore } from "./admission/memory-store.js";
 import { createSlots } from "./admission/slot.js";
 import { findBudgetStore } from "./billing/budget.js";
 import { type CallerStore, findCallerStore } from "./billing/caller-store.js";
@@ -23,6 +22,10 @@ import type { CallObservation } from "./contract/observer.js";
 import { createEvents, createRequestId } from "./events.js";
 import { createStoredCallers, type StoredCallers } from "./features/callers/stored-callers.js";
 import { type ChannelPauses, createPauses } from "./features/channel-control/pauses.js";
+import { createAdmission } from "./features/limits/admit.js";
+import { createMemoryAdmissionStore } from "./features/limits/memory-store.js";
+import { createOwnCrowdedError } from "./features/limits/rate-limit-headers.js";
+import type { AdmissionStore } from "./features/limits/store.js";
 import type { ModelsParts } from "./features/models-list/models-endpoint.js";
 import type { RefusalRecorder } from "./features/refusals/refusals.js";
 import { findTaskStore } from "./features/tasks/find-task-store.js";
@@ -48,7 +51,7 @@ import { createReaderLimit } from "./responses/reader-limit.js";
 import { createBackgroundReads } from "./responses/relay.js";
 import { createResults } from "./results/results.js";
 import { createSweeper } from "./results/sweeper.js";
-import type { Cooldown } from "./types.js";
+import type { CallerLimits, Cooldown } from "./types.js";
 import type { Transport } from "./upstream/transport.js";
 import { createFetchTransport } from "./upstream/transport-fetch.js";
 import { createEverySecond, type Repeat, repeatByTimer, sleepByTimer } from "./util/async.js";
@@ -193,6 +196,8 @@ function createOptionalObservation(
 /** The parts that do not depend on options that can be reloaded. */
 interface PermanentParts
   extends Omit<PipelineParts & ModelsParts, keyof Configuration | "submissions" | "keepCall"> {
+  readonly admissionStore: AdmissionStore;
+  readonly limits: CallerLimits | undefined;
   readonly pauses: ChannelPauses;
   readonly repeat: Repeat;
   readonly ledger: Ledger;
@@ -234,7 +239,9 @@ function createPermanentParts(
   const refusals = createRefusals({ ledger, logger, now, repeat });
   const budgetStore = findBudgetStore(ledger);
   const onLost = options.billing?.onLost ?? "release";
-  const admission = options.admission ?? createMemoryAdmissionStore({ now });
+  const admissionStore = options.admission ?? createMemoryAdmissionStore({ now });
+  const pauses = createPauses(admissionStore, now, logger);
+  const { limits } = options;
   const budget = createByteBudget({
     maxBytes: options.maxBytesInFlight ?? DEFAULTS.maxBytesInFlight,
     maxCallerShare: options.maxCallerShare ?? DEFAULTS.maxCallerShare,
@@ -250,11 +257,16 @@ function createPermanentParts(
   const tasks = createTasks(options, ledger);
   const shareCooldown = async (id: string, cooldown: Cooldown | undefined): Promise<void> => {
     try {
-      await admission.setCooldown(id, cooldown);
+      await admissionStore.setCooldown(id, cooldown);
     } catch (error) {
       logger.warn({ err: error }, "The admission store failed; a cooldown is known to this process only.");
     }
   };
+  const health = createChannelHealth(
+    now,
+    DEFAULT_HEALTH_POLICY,
+    (id, cooldown) => void shareCooldown(id, cooldown),
+  );
   const transport =
     dependencies.transport ?? (options.fetch ? createFetchTransport(options.fetch) : createTransport());
   const alertWebhooks =
@@ -264,7 +276,15 @@ function createPermanentParts(
     now,
     refusals,
     refused: refusals.add,
-    admission,
+    admissionStore,
+    admission: createAdmission({
+      logger,
+      admissionStore,
+      health,
+      pauses,
+      limits,
+      idempotency: withDefaults(DEFAULTS.idempotency, options.idempotency),
+    }),
     events: createEvents(options, logger),
     delivery: createRecordDelivery({ ledger, send: options.onUsage, logger }),
     budgetStore,
@@ -276,11 +296,10 @@ function createPermanentParts(
     }),
     holds: createHolds({ ledger, logger, onLost, now }),
     onLost,
-    takeSlot: createSlots(budget, spool),
-    limits: options.limits,
+    takeSlot: createSlots(budget, spool, createOwnCrowdedError),
+    limits,
     showPrices: options.showPrices ?? false,
     showCharge: options.showCharge ?? false,
-    idempotency: withDefaults(DEFAULTS.idempotency, options.idempotency),
     preferences: {
       responseFormat: options.responseFormat,
       streamFormat: options.streamFormat,
@@ -295,13 +314,9 @@ function createPermanentParts(
     heartbeatMs: options.heartbeatSeconds && options.heartbeatSeconds * 1000,
     backgroundReads: createBackgroundReads(BACKGROUND_READS),
     maxResponseBytes: options.maxUpstreamResponseBytes ?? DEFAULTS.maxUpstreamResponseBytes,
-    pauses: createPauses(admission, now, logger),
+    pauses,
     history: createAttemptHistory(now),
-    health: createChannelHealth(
-      now,
-      DEFAULT_HEALTH_POLICY,
-      (id, cooldown) => void shareCooldown(id, cooldown),
-    ),
+    health,
     readerLimit: createReaderLimit(
       (options.responseIdleSeconds ?? DEFAULTS.responseIdleSeconds) * 1000,
       logger,

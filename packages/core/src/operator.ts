@@ -1,4 +1,3 @@
-export type { LimitReports, LimitStatus } from "./admission/read-limits.js";
 export type { BudgetReports, BudgetStatus } from "./billing/read-budgets.js";
 export type { WebhookEndpointName, WebhookFilter, WebhookMessage } from "./billing/task-store.js";
 export type { GatewayUsage } from "./billing/usage-history.js";
@@ -33,6 +32,7 @@ export type {
 } from "./features/channel-probe/probe-channel.js";
 export type { EstimateQuery, RequestEstimate } from "./features/estimate/estimate.js";
 export type { HealthCheckStatus, HealthState } from "./features/health/healthz-endpoint.js";
+export type { LimitReports, LimitStatus } from "./features/limits/read-limits.js";
 export type { Refusal } from "./features/refusals/refusal.js";
 export type { Refusals } from "./features/refusals/refusals.js";
 export type { Webhooks } from "./features/webhooks/webhooks.js";

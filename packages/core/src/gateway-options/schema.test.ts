@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createMemoryAdmissionStore } from "../admission/memory-store.js";
 import { createMemoryLedger } from "../billing/memory-ledger.js";
+import { createMemoryAdmissionStore } from "../features/limits/memory-store.js";
 import { createGateway } from "../gateway.js";
 import { GatewayOptionsError } from "./check-options.js";
 import type { GatewayOptions } from "./options.js";
