@@ -3,7 +3,6 @@ import { openTemporaryFile } from "#temporary-file";
 import { createTransport } from "#transport";
 import { createByteBudget } from "./admission/byte-budget.js";
 import { createMemoryAdmissionStore } from "./admission/memory-store.js";
-import { createPauses } from "./admission/pauses.js";
 import { createSlots } from "./admission/slot.js";
 import { findBudgetStore } from "./billing/budget.js";
 import { type CallerStore, findCallerStore } from "./billing/caller-store.js";
@@ -18,15 +17,16 @@ import { createChannelHealth } from "./channels/health.js";
 import { DEFAULT_HEALTH_POLICY } from "./channels/health-record.js";
 import { createRetryBudgets, DEFAULT_RETRY_BUDGET, type RetryBudgetPolicy } from "./channels/retry-budget.js";
 import { type Configuration, type ConfigurationContext, configure, configureFirst } from "./configuration.js";
-import { type CallContinuer, createCallContinuer } from "./continue-calls.js";
+import { type CallContinuer, createCallContinuer, createCallKeeper } from "./continue-calls.js";
 import type { Chore } from "./contract/chore.js";
 import type { CallObservation } from "./contract/observer.js";
 import { createEvents, createRequestId } from "./events.js";
 import { createStoredCallers, type StoredCallers } from "./features/callers/stored-callers.js";
+import { type ChannelPauses, createPauses } from "./features/channel-control/pauses.js";
 import type { ModelsParts } from "./features/models-list/models-endpoint.js";
 import type { RefusalRecorder } from "./features/refusals/refusals.js";
 import { findTaskStore } from "./features/tasks/find-task-store.js";
-import type { Tasks } from "./features/tasks/submit.js";
+import { createTaskSubmissions, type Tasks } from "./features/tasks/submit.js";
 import { createTaskSweep, type SweepTasks } from "./features/tasks/sweep.js";
 import { writeTaskSummary } from "./features/tasks/task-object.js";
 import { DEFAULT_TASKS } from "./features/tasks/task-options.js";
@@ -127,11 +127,16 @@ export function assembleGateway(
       },
     },
   );
-  const combine = (configuration: Configuration): GatewayParts => ({
-    ...permanent,
-    ...configuration,
-    transport: configuration.maskTransport(permanent.transport),
-  });
+  const combine = (configuration: Configuration): GatewayParts => {
+    const { tasks } = permanent;
+    const parts = { ...permanent, ...configuration };
+    return {
+      ...parts,
+      transport: configuration.maskTransport(permanent.transport),
+      submissions: tasks && createTaskSubmissions({ ...parts, tasks }),
+      keepCall: createCallKeeper(parts),
+    };
+  };
   const reloadable = createReloadable(
     first instanceof Promise ? first.then(combine) : combine(first),
     async () => combine(configure(await loadOptions(options), context)),
@@ -186,7 +191,9 @@ function createOptionalObservation(
 }
 
 /** The parts that do not depend on options that can be reloaded. */
-interface PermanentParts extends Omit<PipelineParts & ModelsParts, keyof Configuration> {
+interface PermanentParts
+  extends Omit<PipelineParts & ModelsParts, keyof Configuration | "submissions" | "keepCall"> {
+  readonly pauses: ChannelPauses;
   readonly repeat: Repeat;
   readonly ledger: Ledger;
   /** `undefined` if the ledger does not count by period. */
@@ -288,7 +295,7 @@ function createPermanentParts(
     heartbeatMs: options.heartbeatSeconds && options.heartbeatSeconds * 1000,
     backgroundReads: createBackgroundReads(BACKGROUND_READS),
     maxResponseBytes: options.maxUpstreamResponseBytes ?? DEFAULTS.maxUpstreamResponseBytes,
-    pauses: createPauses({ admission, now, logger }),
+    pauses: createPauses(admission, now, logger),
     history: createAttemptHistory(now),
     health: createChannelHealth(
       now,

@@ -4,9 +4,10 @@ import { createGatewayUsage } from "./billing/gateway-usage.js";
 import type { PriceTables } from "./billing/model-details.js";
 import { type BudgetReports, createBudgetReports } from "./billing/read-budgets.js";
 import type { GatewayUsage } from "./billing/usage-history.js";
-import { findChannelStates } from "./channels/status.js";
+import type { Channel } from "./channels/channel.js";
 import { type Callers, createCallers } from "./features/callers/callers.js";
 import { type ChannelControl, createChannelControl } from "./features/channel-control/channel-control.js";
+import { findChannelStates } from "./features/channel-control/status.js";
 import { createCors } from "./features/cors/cors.js";
 import { type EstimateQuery, estimateRequest, type RequestEstimate } from "./features/estimate/estimate.js";
 import { createFilesRoute } from "./features/files/files-endpoint.js";
@@ -203,7 +204,7 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
     handle: (request) => handler.handle(request),
     notFound: (request) => handler.notFound(request),
     fetch: createFetch(handler),
-    ...createChannelControl({ assembly, checks, isClosing }),
+    ...createChannelControl({ ...permanent, ...assembly, checks, isClosing }),
     estimate: async (request, asked) => estimateRequest(await reloadable.get(), request, asked),
     prices: async () => (await reloadable.get()).prices?.tables,
     checkPrices: findPriceProblems,
@@ -259,7 +260,11 @@ function createRoutes(
   const { logger } = permanent;
   const { openapi: document, reference: page } = options;
   const served = permanent.results?.served;
-  const health = { checks, channels: () => reloadable.current?.channels, states: permanent };
+  const health = {
+    checks,
+    channels: () => reloadable.current?.channels,
+    findStates: (channels: readonly Channel[]) => findChannelStates(channels, permanent),
+  };
   return [
     createModelsRoute(host),
     served && createFilesRoute(host, { ...permanent, served }),

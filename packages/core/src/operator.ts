@@ -1,10 +1,8 @@
-export type { PauseOptions, ResumeOptions } from "./admission/pauses.js";
 export type { LimitReports, LimitStatus } from "./admission/read-limits.js";
 export type { BudgetReports, BudgetStatus } from "./billing/read-budgets.js";
 export type { WebhookEndpointName, WebhookFilter, WebhookMessage } from "./billing/task-store.js";
 export type { GatewayUsage } from "./billing/usage-history.js";
 export type { AttemptCounts, ChannelError } from "./channels/attempt-history.js";
-export type { ChannelStatus } from "./channels/status.js";
 export type { ChannelPause, ChannelState, KeyStatus, ModelStatus } from "./contract/channel-state.js";
 export type {
   CallerPatch,
@@ -24,6 +22,8 @@ export type {
   RotateOptions,
 } from "./features/callers/callers.js";
 export type { ChannelControl, GatewayStatus } from "./features/channel-control/channel-control.js";
+export type { PauseOptions, ResumeOptions } from "./features/channel-control/pauses.js";
+export type { ChannelStatus } from "./features/channel-control/status.js";
 export type {
   ChannelProbe,
   ChannelProbeOptions,

@@ -9,16 +9,14 @@ import type { Commit } from "./billing/commit.js";
 import { DEFAULT_GROUP } from "./billing/model-details.js";
 import type { PriceList } from "./billing/pricing.js";
 import type { BilledRequest } from "./billing/records.js";
-import { createCallKeeper } from "./continue-calls.js";
 import { type Arrival, type BeforeSend, createArrival, type ReportParts, RequestReport } from "./events.js";
-import { isAccepted, submitTask, submittedAsTask, type Tasks, wantsTask } from "./features/tasks/submit.js";
-import type { WebhookEndpoints } from "./features/webhooks/endpoints.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import { withDataUrlStrings } from "./images/data-url.js";
 import { createTracker, type Tracker } from "./kernel/lifecycle.js";
 import { type NormalizeParts, normalizeFields } from "./kernel/normalize-fields.js";
-import { NormalizedCall } from "./kernel/normalized-call.js";
+import { type KeepCall, NormalizedCall } from "./kernel/normalized-call.js";
 import { type CallClient, type RunParts, run } from "./kernel/run.js";
+import type { Submissions } from "./kernel/submissions.js";
 import { type Logger, RequestLogger } from "./logger.js";
 import type { SecretMask } from "./redact.js";
 import { readAttribution } from "./request/attribution.js";
@@ -42,10 +40,10 @@ export interface PipelineParts extends RunParts, NormalizeParts, ReportParts {
   readonly prices: PriceList | undefined;
   /** The limits of callers that have none of their own. */
   readonly limits: CallerLimits | undefined;
-  /** `undefined` if the ledger keeps no tasks. */
-  readonly tasks: Tasks | undefined;
-  /** Where the gateway reports the end of tasks to callers. `undefined` without the option `webhooks`. */
-  readonly webhookEndpoints: WebhookEndpoints | undefined;
+  /** `undefined`: every client waits for its response. */
+  readonly submissions: Submissions | undefined;
+  /** `undefined`: no other process can wait for the tasks of providers. */
+  readonly keepCall: KeepCall | undefined;
   /** Whether responses have the header `x-calotype-charge`. */
   readonly showCharge: boolean;
   readonly bodyLimits: BodyLimits;
@@ -77,7 +75,8 @@ export async function runPipeline(
     const caller = isPromiseLike(found) ? await found : found;
     report.setCaller(caller.id);
     checkHeaders(endpoint, request.headers);
-    const isTask = parts.tasks !== undefined && wantsTask(endpoint, request.headers);
+    const { submissions } = parts;
+    const isTask = submissions?.wants(endpoint, request.headers) === true;
     const callerLimits = mergeLimits(caller.limits, parts.limits);
     // A task counts in the limit on concurrent requests while it runs.
     const concurrent = isTask ? undefined : callerLimits.concurrent;
@@ -88,8 +87,7 @@ export async function runPipeline(
     const fields = await readFields(request, { operation, isForm, limits, slot, everySecond });
     const call = waiting.createCall({ caller, callerLimits, slot, fields, isForm, isTask });
     if (isTask) {
-      const submission = { call, endpoint, isForm, fields };
-      response = await submitTask({ ...parts, tasks: parts.tasks }, request, submission);
+      response = await submissions.submit(request, { call, endpoint, isForm, fields });
       slot.release();
     } else {
       response = await run(parts, call, waiting);
@@ -209,7 +207,7 @@ class WaitingClient implements CallClient {
         slot,
         maxBytes: parts.bodyLimits.file,
       }),
-      taskKeeper: createCallKeeper(parts, { model, request, billed, link: report.observer?.link }),
+      taskKeeper: parts.keepCall?.({ model, request, billed }, report.observer?.link),
       report,
     });
     this.beforeSend = beforeSend && (() => beforeSend(withDataUrlStrings(request), caller));
@@ -221,7 +219,7 @@ class WaitingClient implements CallClient {
   }
 
   replay(stored: StoredResponse): GatewayResponse {
-    if (isAccepted(stored)) throw submittedAsTask();
+    this.#parts.submissions?.checkReplay(stored);
     return renderReplay(stored, this.#arrival.id);
   }
 

@@ -1,7 +1,7 @@
 import type { BilledRequest } from "../billing/records.js";
 import { findLeaseMs } from "../channels/channel.js";
 import type { ChannelHealth } from "../channels/health.js";
-import { createPausedError } from "../channels/paused.js";
+import type { Pauses } from "../channels/pauses.js";
 import { GatewayError, isGatewayError, unavailable } from "../errors.js";
 import type { GatewayResponse, HeaderReader } from "../http.js";
 import type { Logger } from "../logger.js";
@@ -10,7 +10,6 @@ import type { Caller, CallerLimits, ImageRequest } from "../types.js";
 import { callStore } from "../util/async.js";
 import type { JsonObject } from "../util/json.js";
 import { createIdempotencyRequest, readIdempotencyKey } from "./idempotency.js";
-import type { Pauses } from "./pauses.js";
 import { addRateLimits, createCrowdedError, createLimitedError } from "./rate-limit-headers.js";
 import { type CallLimits, toCallLimits } from "./rate-limits.js";
 import type {
@@ -27,7 +26,8 @@ export interface AdmissionParts {
   readonly logger: Logger;
   readonly admission: AdmissionStore;
   readonly health: ChannelHealth;
-  readonly pauses: Pauses;
+  /** `undefined`: no channel can be paused. */
+  readonly pauses: Pauses | undefined;
 }
 
 /** A call whose request is valid. */
@@ -84,7 +84,8 @@ export async function admit(
     idempotency: idempotency && (await idempotency),
     channels: call.model.cooldownIds,
   };
-  const { revision } = parts.pauses;
+  const { pauses } = parts;
+  const revision = pauses?.revision ?? 0;
   let decision: AdmissionDecision;
   try {
     decision = await parts.admission.admit(request);
@@ -97,12 +98,12 @@ export async function admit(
   if (decision.kind !== "admitted") throw toRefusalError(decision, limits);
   const { model } = call;
   parts.health.merge(decision.cooldowns, model.healthIds);
-  parts.pauses.merge(decision.cooldowns, model.channels, revision);
+  pauses?.merge(decision.cooldowns, model.channels, revision);
   const admitted = new Admitted(parts, request, limits, decision.windows);
-  if (moment !== "continuation" && parts.pauses.withoutPaused(model.channels).length === 0) {
+  if (moment !== "continuation" && pauses?.withoutPaused(model.channels).length === 0) {
     // Before the client gets the error, so that its next request finds the slot and the idempotency key free.
     await admitted.finish({ kind: "forget" });
-    throw createPausedError(model.name);
+    throw pauses.createError(model.name);
   }
   return admitted;
 }

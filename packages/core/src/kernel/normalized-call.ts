@@ -12,6 +12,13 @@ import type { TaskKeeper } from "../upstream/kept-task.js";
 import type { LoadReferences } from "../upstream/references.js";
 import type { ByteCount } from "../util/held-bytes.js";
 
+/** Creates what keeps the provider's tasks of a call with its hold. `undefined` if there are none to keep. */
+export type KeepCall = (
+  call: Pick<NormalizedCall, "billed" | "model" | "request">,
+  /** Links the continued call to this one, for telemetry. */
+  link: string | undefined,
+) => TaskKeeper | undefined;
+
 /** What a call is created from. */
 export type NewCall = Pick<
   NormalizedCall,

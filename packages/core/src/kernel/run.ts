@@ -7,7 +7,6 @@ import {
   type Repeatable,
 } from "../admission/admit.js";
 import { toStoredResponse } from "../admission/idempotency.js";
-import type { Pauses } from "../admission/pauses.js";
 import type { IdempotencyOutcome, StoredResponse } from "../admission/store.js";
 import { Commit } from "../billing/commit.js";
 import type { Delivery } from "../billing/delivery.js";
@@ -26,7 +25,6 @@ import { send } from "./send.js";
 /** What running a call needs of the gateway, with one set of options. */
 export interface RunParts extends CallParts, AdmissionParts {
   readonly holds: Holds;
-  readonly pauses: Pauses;
   readonly delivery: Delivery;
   readonly idempotency: IdempotencyOptions;
 }

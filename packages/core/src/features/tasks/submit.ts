@@ -6,15 +6,14 @@ import type { PriceList } from "../../billing/pricing.js";
 import type { NewTask, Task, TaskRoom, TaskStore, TaskSubmission } from "../../billing/task-store.js";
 import { GatewayError, invalidRequest, unavailable } from "../../errors.js";
 import type { BeforeSend } from "../../events.js";
-import type { GatewayRequest, GatewayResponse, HeaderReader } from "../../http.js";
+import type { GatewayRequest, GatewayResponse } from "../../http.js";
 import { withDataUrlStrings } from "../../images/data-url.js";
-import type { NormalizedCall } from "../../kernel/normalized-call.js";
+import type { Submissions, SubmittedRequest } from "../../kernel/submissions.js";
 import type { IdempotencyOptions } from "../../options/options.js";
 import { readPrefer } from "../../request/prefer.js";
 import { type Endpoint, idempotencyScopeOf } from "../../request/route.js";
 import type { Results } from "../../results/results.js";
 import type { ImageRequest } from "../../types.js";
-import type { JsonObject } from "../../util/json.js";
 import { readWebhookNames, type WebhookEndpoints } from "../webhooks/endpoints.js";
 import { FIRST_READ_SECONDS, renderAccepted } from "./render-task.js";
 import { keepBody } from "./task-body.js";
@@ -49,21 +48,16 @@ export interface Tasks {
   readonly findBasePath: (request: GatewayRequest, endpoint: Endpoint) => string;
 }
 
-/** An endpoint whose requests can be tasks. */
-export type TaskEndpoint = Exclude<Endpoint, { operation: "native" }>;
-
-/** True if a request asks for a task. */
-export function wantsTask(endpoint: Endpoint, headers: HeaderReader): endpoint is TaskEndpoint {
-  return endpoint.operation !== "native" && readPrefer(headers).respondAsync;
-}
-
-/** A valid request that asks for a task. */
-export interface TaskToSubmit {
-  readonly call: NormalizedCall;
-  readonly endpoint: TaskEndpoint;
-  /** The fields of the body, and whether they came in a form. */
-  readonly fields: JsonObject;
-  readonly isForm: boolean;
+/** Takes the requests that ask for a task. */
+export function createTaskSubmissions(parts: SubmitParts): Submissions {
+  return {
+    wants: (endpoint, headers): endpoint is SubmittedRequest["endpoint"] =>
+      endpoint.operation !== "native" && readPrefer(headers).respondAsync,
+    submit: (request, submission) => submitTask(parts, request, submission),
+    checkReplay(stored) {
+      if (isAccepted(stored)) throw submittedAsTask();
+    },
+  };
 }
 
 /**
@@ -72,10 +66,10 @@ export interface TaskToSubmit {
  *
  * @throws GatewayError if the request is refused
  */
-export async function submitTask(
+async function submitTask(
   parts: SubmitParts,
   host: GatewayRequest,
-  submission: TaskToSubmit,
+  submission: SubmittedRequest,
 ): Promise<GatewayResponse> {
   const { tasks } = parts;
   const { call, endpoint, fields } = submission;
@@ -112,12 +106,12 @@ function renderRepeat(stored: StoredResponse, id: string): GatewayResponse {
 }
 
 /** Whether a stored response is that of a submission. */
-export function isAccepted({ status }: Pick<StoredResponse, "status">): boolean {
+function isAccepted({ status }: Pick<StoredResponse, "status">): boolean {
   return status === 202;
 }
 
 /** The error of a request that repeats a submission, but without `Prefer`: it would get a task in place of images. */
-export function submittedAsTask(): GatewayError {
+function submittedAsTask(): GatewayError {
   return new GatewayError(
     "idempotency_conflict",
     "A request with this Idempotency-Key was submitted as a task: send it with Prefer: respond-async to get the task, or " +
@@ -149,7 +143,7 @@ function toIdempotencyOutcome(
 /** Stores the task, or finds the task of an earlier submission with the same idempotency key. */
 async function storeTask(
   parts: SubmitParts,
-  submission: TaskToSubmit,
+  submission: SubmittedRequest,
   more: Pick<NewTask, "webhooks" | "repeat">,
 ): Promise<Task> {
   const { tasks, results, holds, now } = parts;
@@ -188,7 +182,7 @@ async function storeTask(
 
 function toNewTask(
   { tasks, prices }: Pick<SubmitParts, "tasks" | "prices">,
-  { call, endpoint, isForm }: TaskToSubmit,
+  { call, endpoint, isForm }: SubmittedRequest,
   { id, body, webhooks, repeat }: Pick<NewTask, "id" | "webhooks" | "repeat"> & { readonly body: TaskBody },
 ): Parameters<TaskStore["submit"]> {
   const { ttlMs, keepMs, room } = tasks;

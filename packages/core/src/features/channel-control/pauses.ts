@@ -1,12 +1,17 @@
-import type { Channel } from "../channels/channel.js";
-import { type PausedChannels, pauseIdOf } from "../channels/paused.js";
-import type { ChannelPause } from "../contract/channel-state.js";
-import { type GatewayError, invalidRequest, isGatewayError, unavailable } from "../errors.js";
-import type { Logger } from "../logger.js";
-import type { Cooldown } from "../types.js";
-import { isJsonObject } from "../util/json.js";
-import { encodeText } from "../util/utf8.js";
-import type { AdmissionStore } from "./store.js";
+import type { AdmissionStore } from "../../admission/store.js";
+import type { Channel } from "../../channels/channel.js";
+import type { Pauses } from "../../channels/pauses.js";
+import type { ChannelPause } from "../../contract/channel-state.js";
+import { GatewayError, invalidRequest, isGatewayError, unavailable } from "../../errors.js";
+import type { Logger } from "../../logger.js";
+import type { Cooldown } from "../../types.js";
+import { isJsonObject } from "../../util/json.js";
+import { encodeText } from "../../util/utf8.js";
+
+/** Returns the id under which the store keeps the pause of a channel. No health id ends like this. */
+export function pauseIdOf(channel: Pick<Channel, "id">): string {
+  return `${channel.id}@paused`;
+}
 
 /** Options of `gateway.pauseChannel`. */
 export interface PauseOptions extends ResumeOptions {
@@ -23,23 +28,10 @@ export interface ResumeOptions {
 }
 
 /**
- * The channels that operators have paused. The admission store keeps the pauses as cooldowns with ids of their own, so
- * all processes that share the store know them. They are not part of the channels' health: a pause may last longer
- * than any cooldown, and no request probes a paused channel.
+ * The channels that operators have paused. All processes that share the admission store know them. They are not part of the
+ * channels' health: a pause may last longer than any cooldown, and no request probes a paused channel.
  */
-export interface Pauses extends PausedChannels {
-  /** Changes whenever a pause of this process changes. */
-  readonly revision: number;
-  /**
-   * Takes over what the store replied.
-   *
-   * @param revision the revision when the store was asked. A reply to an older question is ignored.
-   */
-  merge(
-    cooldowns: Readonly<Record<string, Cooldown>>,
-    channels: readonly Pick<Channel, "id">[],
-    revision: number,
-  ): void;
+export interface ChannelPauses extends Pauses {
   /** Asks the store for the pauses of these channels. Does not reject: a failure is logged, and nothing changes. */
   refresh(channels: readonly Pick<Channel, "id">[]): Promise<void>;
   /** @throws GatewayError `invalid_request_error`, `gateway_unavailable` */
@@ -48,21 +40,17 @@ export interface Pauses extends PausedChannels {
   resume(channel: string, options: ResumeOptions): Promise<void>;
 }
 
-/** What {@link createPauses} needs. */
-export interface PausesParts {
-  readonly admission: Pick<AdmissionStore, "admit" | "setCooldown" | "ping">;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  readonly logger: Logger;
-}
-
 /** A pause in this process. */
 interface KnownPause extends Cooldown {
   readonly shown: ChannelPause;
 }
 
-/** Creates the pauses of a gateway. */
-export function createPauses({ admission, now, logger }: PausesParts): Pauses {
+/** Creates the pauses of a gateway. @param now milliseconds since 1970 */
+export function createPauses(
+  admission: Pick<AdmissionStore, "admit" | "setCooldown" | "ping">,
+  now: () => number,
+  logger: Logger,
+): ChannelPauses {
   const known = new Map<string, KnownPause>();
   let revision = 0;
   let hasFailed = false;
@@ -120,6 +108,7 @@ export function createPauses({ admission, now, logger }: PausesParts): Pauses {
       // Nearly always nothing is paused and nothing cools.
       if (known.size > 0 || Object.keys(cooldowns).length > 0) merge(cooldowns, channels, askedAt);
     },
+    createError: createPausedError,
     async refresh(channels) {
       const askedAt = revision;
       try {
@@ -220,4 +209,15 @@ function parseDetails(reason: string): Readonly<Record<string, unknown>> {
     // Written by another program.
     return {};
   }
+}
+
+/** A pause lasts for minutes or hours, and clients repeat within seconds. */
+const RETRY_SECONDS = 60;
+
+function createPausedError(model: string): GatewayError {
+  return new GatewayError(
+    "model_paused",
+    `The operator of this server has paused the model ${model.slice(0, 128)}. Nothing was sent or charged: try again later.`,
+    { param: "model", retryAfterSeconds: RETRY_SECONDS, shouldRetry: false },
+  );
 }

@@ -1,8 +1,8 @@
-import type { ChannelPause, ChannelState, HealthStatus } from "../contract/channel-state.js";
-import type { AttemptCounts, AttemptHistory, ChannelError } from "./attempt-history.js";
-import { type Channel, readModelHealthId } from "./channel.js";
-import type { ChannelHealth } from "./health.js";
-import type { PausedChannels } from "./paused.js";
+import type { AttemptCounts, AttemptHistory, ChannelError } from "../../channels/attempt-history.js";
+import { type Channel, readModelHealthId } from "../../channels/channel.js";
+import type { ChannelHealth } from "../../channels/health.js";
+import type { Pauses } from "../../channels/pauses.js";
+import type { ChannelPause, ChannelState, HealthStatus } from "../../contract/channel-state.js";
 
 /** The state of a channel, and what became of its latest attempts in this process. */
 export interface ChannelStatus extends ChannelState {
@@ -12,14 +12,10 @@ export interface ChannelStatus extends ChannelState {
   readonly lastHour: readonly AttemptCounts[];
 }
 
-/** What the states of channels are read from. */
-export interface ChannelStateParts {
-  readonly health: ChannelHealth;
-  readonly pauses: Pick<PausedChannels, "find">;
-}
-
 /** What the status of channels is read from. */
-export interface ChannelStatusParts extends ChannelStateParts {
+export interface ChannelStatusParts {
+  readonly health: ChannelHealth;
+  readonly pauses: Pick<Pauses, "find">;
   readonly history: Pick<AttemptHistory, "describe">;
 }
 
@@ -34,7 +30,10 @@ export function describeChannel(channel: Channel, parts: ChannelStatusParts): Ch
 }
 
 /** Returns the states of the channels, in the order of the options. */
-export function findChannelStates(channels: readonly Channel[], parts: ChannelStateParts): ChannelState[] {
+export function findChannelStates(
+  channels: readonly Channel[],
+  parts: Omit<ChannelStatusParts, "history">,
+): ChannelState[] {
   const modelIds = groupModels(parts.health);
   return channels.map((channel) => findState(channel, modelIds, parts));
 }
@@ -53,7 +52,7 @@ function groupModels(health: ChannelHealth): CoolingModels {
 function findState(
   channel: Channel,
   modelIds: CoolingModels,
-  { health, pauses }: ChannelStateParts,
+  { health, pauses }: Omit<ChannelStatusParts, "history">,
 ): ChannelState {
   const models = channel.keys.flatMap((key) => {
     const ids = modelIds.get(key.healthId) ?? [];
