@@ -17,12 +17,16 @@ import { createChannelHealth } from "./channels/health.js";
 import { DEFAULT_HEALTH_POLICY } from "./channels/health-record.js";
 import { createRetryBudgets, DEFAULT_RETRY_BUDGET, type RetryBudgetPolicy } from "./channels/retry-budget.js";
 import { type Configuration, type ConfigurationContext, configure, configureFirst } from "./configuration.js";
-import { type CallContinuer, createCallContinuer, createCallKeeper } from "./continue-calls.js";
 import type { Chore } from "./contract/chore.js";
 import type { CallObservation } from "./contract/observer.js";
 import { createEvents, createRequestId } from "./events.js";
 import { createStoredCallers, type StoredCallers } from "./features/callers/stored-callers.js";
 import { type ChannelPauses, createPauses } from "./features/channel-control/pauses.js";
+import {
+  type CallContinuer,
+  createCallContinuer,
+  createCallKeeper,
+} from "./features/continued-calls/continue-calls.js";
 import type { ModelsParts } from "./features/models-list/models-endpoint.js";
 import type { RefusalRecorder } from "./features/refusals/refusals.js";
 import { findTaskStore } from "./features/tasks/find-task-store.js";
