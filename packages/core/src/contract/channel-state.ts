@@ -1,15 +1,3 @@
-/** Why a channel gets no requests although it may work: an operator has paused it. */
-export interface ChannelPause {
-  /** When it was paused. ISO 8601, UTC. */
-  readonly since: string;
-  /** When it ends by itself. ISO 8601, UTC. Absent: the channel stays paused until it is resumed. */
-  readonly until?: string;
-  /** Who paused it. */
-  readonly by: string;
-  /** Why, in the words of the operator. */
-  readonly note?: string;
-}
-
 /** The state of a channel, a key or a model. */
 export interface HealthStatus {
   /** `cooling`: not used until `nextTryAt`. `probing`: one request is finding out whether it works again. */
@@ -53,4 +41,16 @@ export interface ChannelState extends Omit<HealthStatus, "state"> {
   readonly keys?: readonly KeyStatus[];
   /** The models that cool on this channel while it serves its other models. Absent if there are none. */
   readonly models?: readonly ModelStatus[];
+}
+
+/** Why a channel gets no requests although it may work: an operator has paused it. */
+export interface ChannelPause {
+  /** When it was paused. ISO 8601, UTC. */
+  readonly since: string;
+  /** When it ends by itself. ISO 8601, UTC. Absent: the channel stays paused until it is resumed. */
+  readonly until?: string;
+  /** Who paused it. */
+  readonly by: string;
+  /** Why, in the words of the operator. */
+  readonly note?: string;
 }
