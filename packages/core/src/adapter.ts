@@ -1,23 +1,7 @@
 export type { HoldEndReport } from "./billing/records.js";
-export type {
-  AttemptDetail,
-  AttemptObserver,
-  CallObserver,
-  CooldownChange,
-  ObservedResponse,
-  SkippedRoute,
-  StartedAttempt,
-  StartedCall,
-  Telemetry,
-} from "./contract/telemetry.js";
+export type * from "./contract/telemetry.js";
 export type { Gateway } from "./gateway.js";
-export type {
-  ClientSignal,
-  GatewayRequest,
-  GatewayResponse,
-  GatewayResponseBody,
-  HeaderReader,
-} from "./http.js";
+export type * from "./http.js";
 export { allowFreeing, freeChunk, isFreeable } from "./util/free-chunk.js";
 export { checkOptionNames } from "./util/option-names.js";
 export { type ReadableLike, toChunks } from "./util/readable-chunks.js";

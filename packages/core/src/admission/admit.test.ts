@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createMemoryLedger } from "../billing/memory-ledger.js";
 import type { ChannelOptions } from "../channels/channel.js";
+import { createMemoryLedger } from "../features/memory-ledger/memory-ledger.js";
 import { createTestGateway } from "../testing/test-gateway.js";
 import { type AdmissionRefusal, toRefusalError } from "./admit.js";
 import { type CallLimits, type LimitSources, toCallLimits } from "./rate-limits.js";
