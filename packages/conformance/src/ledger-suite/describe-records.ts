@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import { exportRecords, type RecordFilter, type TotalsKey, type UsageTotal } from "@calotype/core/billing";
+import type { Ledger } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import { timeAfterStart } from "./clock.js";
 import { holdOf, recordOf } from "./entries.js";
@@ -19,7 +20,7 @@ const line = (
 ): UsageTotal => ({ key, requests, images, charge, unresolved });
 
 /** Records and totals can be filtered by caller, model, channel and time. */
-export function describeReports(open: OpenLedger): void {
+export function describeRecords(open: OpenLedger<Ledger>): void {
   const bench = useLedger(open);
 
   /** Four requests, named in the order of their time and stored in another order. */
