@@ -4,9 +4,9 @@ export default defineConfig({
   entry: {
     index: "src/index.ts",
     adapter: "src/adapter.ts",
-    "billing/index": "src/billing/index.ts",
-    "billing/memory-history": "src/billing/memory-history.ts",
-    "billing/memory-history-none": "src/billing/memory-history-none.ts",
+    billing: "src/billing.ts",
+    "features/usage/memory-history": "src/features/usage/memory-history.ts",
+    "features/usage/memory-history-none": "src/features/usage/memory-history-none.ts",
     "families/index": "src/families/index.ts",
     "families/gemini/gemini": "src/families/gemini/gemini.ts",
     "families/openai/index": "src/families/openai/index.ts",

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
-import { createMemoryLedger } from "../../billing/memory-ledger.js";
 import { GatewayError } from "../../errors.js";
 import { createPrivateObjects } from "../../results/private-objects.js";
 import { MemoryResults } from "../../testing/memory-results.js";
@@ -12,6 +11,7 @@ import {
   DASHSCOPE_RESPONSE,
   type Provider,
 } from "../../testing/test-gateway.js";
+import { createMemoryLedger } from "../memory-ledger/memory-ledger.js";
 import { openResult } from "./task-result.js";
 
 const SEEDREAM = "seedream-4-5-251128";
