@@ -2,7 +2,6 @@ import { createRefusals } from "#refusals";
 import { openTemporaryFile } from "#temporary-file";
 import { createTransport } from "#transport";
 import { createByteBudget } from "./admission/byte-budget.js";
-import { createMemoryAdmissionStore } from "./admission/memory-store.js";
 import { createSlots } from "./admission/slot.js";
 import { type AlertDelivery, createRecordDelivery } from "./billing/delivery.js";
 import { createHolds } from "./billing/hold.js";
@@ -23,11 +22,12 @@ import { BUDGET_STORE, type BudgetStore } from "./features/budgets/budget-store.
 import { CALLER_STORE, type CallerStore } from "./features/callers/caller-store.js";
 import { createStoredCallers, type StoredCallers } from "./features/callers/stored-callers.js";
 import { type ChannelPauses, createPauses } from "./features/channel-control/pauses.js";
-import {
-  type CallContinuer,
-  createCallContinuer,
-  createCallKeeper,
-} from "./features/continued-calls/continue-calls.js";
+import type { CallContinuer } from "./features/continued-calls/continue-calls.js";
+import { createCallContinuer, createCallKeeper } from "./features/continued-calls/continue-calls.js";
+import { createAdmission } from "./features/limits/admit.js";
+import { createMemoryAdmissionStore } from "./features/limits/memory-store.js";
+import { createOwnCrowdedError } from "./features/limits/rate-limit-headers.js";
+import type { AdmissionStore } from "./features/limits/store.js";
 import { createMemoryLedger } from "./features/memory-ledger/memory-ledger.js";
 import type { ModelsParts } from "./features/models-list/models-endpoint.js";
 import type { RefusalRecorder } from "./features/refusals/refusals.js";
@@ -54,7 +54,7 @@ import { createReaderLimit } from "./responses/reader-limit.js";
 import { createBackgroundReads } from "./responses/relay.js";
 import { createResults } from "./results/results.js";
 import { createSweeper } from "./results/sweeper.js";
-import type { Cooldown } from "./types.js";
+import type { CallerLimits, Cooldown } from "./types.js";
 import type { Transport } from "./upstream/transport.js";
 import { createFetchTransport } from "./upstream/transport-fetch.js";
 import { createEverySecond, type Repeat, repeatByTimer, sleepByTimer } from "./util/async.js";
@@ -199,6 +199,8 @@ function createOptionalObservation(
 /** The parts that do not depend on options that can be reloaded. */
 interface PermanentParts
   extends Omit<PipelineParts & ModelsParts, keyof Configuration | "submissions" | "keepCall"> {
+  readonly admissionStore: AdmissionStore;
+  readonly limits: CallerLimits | undefined;
   readonly pauses: ChannelPauses;
   readonly repeat: Repeat;
   readonly ledger: MinimalLedger;
@@ -240,7 +242,9 @@ function createPermanentParts(
   const refusals = createRefusals({ ledger, logger, now, repeat });
   const budgetStore = findAbility(ledger, BUDGET_STORE);
   const onLost = options.billing?.onLost ?? "release";
-  const admission = options.admission ?? createMemoryAdmissionStore({ now });
+  const admissionStore = options.admission ?? createMemoryAdmissionStore({ now });
+  const pauses = createPauses(admissionStore, now, logger);
+  const { limits } = options;
   const budget = createByteBudget({
     maxBytes: options.maxBytesInFlight ?? DEFAULTS.maxBytesInFlight,
     maxCallerShare: options.maxCallerShare ?? DEFAULTS.maxCallerShare,
@@ -256,11 +260,16 @@ function createPermanentParts(
   const tasks = createTasks(options, ledger);
   const shareCooldown = async (id: string, cooldown: Cooldown | undefined): Promise<void> => {
     try {
-      await admission.setCooldown(id, cooldown);
+      await admissionStore.setCooldown(id, cooldown);
     } catch (error) {
       logger.warn({ err: error }, "The admission store failed; a cooldown is known to this process only.");
     }
   };
+  const health = createChannelHealth(
+    now,
+    DEFAULT_HEALTH_POLICY,
+    (id, cooldown) => void shareCooldown(id, cooldown),
+  );
   const transport =
     dependencies.transport ?? (options.fetch ? createFetchTransport(options.fetch) : createTransport());
   const alertWebhooks =
@@ -270,7 +279,15 @@ function createPermanentParts(
     now,
     refusals,
     refused: refusals.add,
-    admission,
+    admissionStore,
+    admission: createAdmission({
+      logger,
+      admissionStore,
+      health,
+      pauses,
+      limits,
+      idempotency: withDefaults(DEFAULTS.idempotency, options.idempotency),
+    }),
     events: createEvents(options, logger),
     delivery: createRecordDelivery({ ledger, send: options.onUsage, logger }),
     budgetStore,
@@ -282,11 +299,10 @@ function createPermanentParts(
     }),
     holds: createHolds({ ledger, logger, onLost, now }),
     onLost,
-    takeSlot: createSlots(budget, spool),
-    limits: options.limits,
+    takeSlot: createSlots(budget, spool, createOwnCrowdedError),
+    limits,
     showPrices: options.showPrices ?? false,
     showCharge: options.showCharge ?? false,
-    idempotency: withDefaults(DEFAULTS.idempotency, options.idempotency),
     preferences: {
       responseFormat: options.responseFormat,
       streamFormat: options.streamFormat,
@@ -301,13 +317,9 @@ function createPermanentParts(
     heartbeatMs: options.heartbeatSeconds && options.heartbeatSeconds * 1000,
     backgroundReads: createBackgroundReads(BACKGROUND_READS),
     maxResponseBytes: options.maxUpstreamResponseBytes ?? DEFAULTS.maxUpstreamResponseBytes,
-    pauses: createPauses(admission, now, logger),
+    pauses,
     history: createAttemptHistory(now),
-    health: createChannelHealth(
-      now,
-      DEFAULT_HEALTH_POLICY,
-      (id, cooldown) => void shareCooldown(id, cooldown),
-    ),
+    health,
     readerLimit: createReaderLimit(
       (options.responseIdleSeconds ?? DEFAULTS.responseIdleSeconds) * 1000,
       logger,

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
-import { createMemoryAdmissionStore } from "./admission/memory-store.js";
-import type { AdmissionStore } from "./admission/store.js";
 import { GatewayError } from "./errors.js";
+import { createMemoryAdmissionStore } from "./features/limits/memory-store.js";
+import type { AdmissionStore } from "./features/limits/store.js";
 import { createMemoryLedger } from "./features/memory-ledger/memory-ledger.js";
 import type { Ledger } from "./features/usage/usage-reports.js";
 import type { GatewayOptions } from "./gateway-options/options.js";

@@ -1,4 +1,3 @@
-import { createLimitReports, type LimitReports } from "./admission/read-limits.js";
 import { assembleGateway, type Dependencies, type GatewayAssembly, type GatewayParts } from "./assemble.js";
 import type { PriceTables } from "./billing/model-details.js";
 import type { Channel } from "./channels/channel.js";
@@ -14,6 +13,7 @@ import {
   createHealthRoute,
   type HealthChecks,
 } from "./features/health/healthz-endpoint.js";
+import { createLimitReports, type LimitReports } from "./features/limits/read-limits.js";
 import { createModelsRoute } from "./features/models-list/models-endpoint.js";
 import { createDescriptionRoute, createReferenceRoute } from "./features/openapi/openapi-endpoint.js";
 import type { Refusals } from "./features/refusals/refusals.js";

@@ -1,4 +1,3 @@
-export { createMemoryAdmissionStore } from "./admission/memory-store.js";
 export { type GeneratedApiKey, generateApiKey, hashApiKey } from "./auth/api-key.js";
 export type { Authenticate, CallerOptions } from "./auth/authenticate.js";
 export type { ReleasedRecord, SettledRecord, UnresolvedRecord, UsageRecord } from "./billing/records.js";
@@ -14,6 +13,7 @@ export {
 export type { BeforeSend, FailureEvent, RequestEvent } from "./events.js";
 export type { Capabilities } from "./families/capabilities.js";
 export type { CorsOptions } from "./features/cors/cors.js";
+export { createMemoryAdmissionStore } from "./features/limits/memory-store.js";
 export { createMemoryLedger } from "./features/memory-ledger/memory-ledger.js";
 export type { TaskOptions } from "./features/tasks/task-options.js";
 export type {

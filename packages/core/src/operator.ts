@@ -1,4 +1,3 @@
-export type { LimitReports, LimitStatus } from "./admission/read-limits.js";
 export type { AttemptCounts, ChannelError } from "./channels/attempt-history.js";
 export type { ChannelPause, ChannelState, KeyStatus, ModelStatus } from "./contract/channel-state.js";
 export type { BudgetReports, BudgetStatus } from "./features/budgets/read-budgets.js";
@@ -31,6 +30,7 @@ export type {
 } from "./features/channel-probe/probe-channel.js";
 export type { EstimateQuery, RequestEstimate } from "./features/estimate/estimate.js";
 export type { HealthCheckStatus, HealthState } from "./features/health/healthz-endpoint.js";
+export type { LimitReports, LimitStatus } from "./features/limits/read-limits.js";
 export type { Refusal } from "./features/refusals/refusal.js";
 export type { Refusals } from "./features/refusals/refusals.js";
 export type { WebhookEndpointName, WebhookFilter, WebhookMessage } from "./features/task-store/task-store.js";

@@ -1,8 +1,4 @@
-import type { Admitted, Repeatable } from "./admission/admit.js";
-import { renderReplay } from "./admission/idempotency.js";
-import { mergeLimits } from "./admission/rate-limits.js";
 import type { Slot, TakeSlot } from "./admission/slot.js";
-import type { StoredResponse } from "./admission/store.js";
 import type { Authenticator } from "./auth/authenticate.js";
 import { toRequestBounds } from "./billing/charge.js";
 import type { Commit } from "./billing/commit.js";
@@ -12,6 +8,7 @@ import type { BilledRequest } from "./billing/records.js";
 import { type Arrival, type BeforeSend, createArrival, type ReportParts, RequestReport } from "./events.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import { withDataUrlStrings } from "./images/data-url.js";
+import type { Admitted, Repeatable } from "./kernel/admission.js";
 import { createTracker, type Tracker } from "./kernel/lifecycle.js";
 import { type NormalizeParts, normalizeFields } from "./kernel/normalize-fields.js";
 import { type KeepCall, NormalizedCall } from "./kernel/normalized-call.js";
@@ -38,8 +35,6 @@ export interface PipelineParts extends RunParts, NormalizeParts, ReportParts {
   readonly takeSlot: TakeSlot;
   /** `undefined` without `billing`. */
   readonly prices: PriceList | undefined;
-  /** The limits of callers that have none of their own. */
-  readonly limits: CallerLimits | undefined;
   /** `undefined`: every client waits for its response. */
   readonly submissions: Submissions | undefined;
   /** `undefined`: no other process can wait for the tasks of providers. */
@@ -77,7 +72,7 @@ export async function runPipeline(
     checkHeaders(endpoint, request.headers);
     const { submissions } = parts;
     const isTask = submissions?.wants(endpoint, request.headers) === true;
-    const callerLimits = mergeLimits(caller.limits, parts.limits);
+    const callerLimits = parts.admission?.limitsOf(caller) ?? {};
     // A task counts in the limit on concurrent requests while it runs.
     const concurrent = isTask ? undefined : callerLimits.concurrent;
     slot = parts.takeSlot(request, { id: caller.id, concurrent });
@@ -218,9 +213,8 @@ class WaitingClient implements CallClient {
     return call;
   }
 
-  replay(stored: StoredResponse): GatewayResponse {
-    this.#parts.submissions?.checkReplay(stored);
-    return renderReplay(stored, this.#arrival.id);
+  checkReplay(response: GatewayResponse): void {
+    this.#parts.submissions?.checkReplay(response);
   }
 
   receive(response: GatewayResponse, commit: Commit): GatewayResponse {

@@ -1,9 +1,3 @@
-export {
-  createMemoryAdmissionStore,
-  type MemoryAdmissionStore,
-  type MemoryAdmissionStoreOptions,
-} from "./admission/memory-store.js";
-export * from "./admission/store.js";
 export type { BudgetPeriod, PeriodUnit } from "./billing/budget.js";
 export * from "./billing/ledger.js";
 export { findAbility, type LedgerAbility } from "./billing/ledger-ability.js";
@@ -44,6 +38,12 @@ export {
 } from "./features/budgets/budget-alerts.js";
 export * from "./features/budgets/budget-store.js";
 export * from "./features/callers/caller-store.js";
+export {
+  createMemoryAdmissionStore,
+  type MemoryAdmissionStore,
+  type MemoryAdmissionStoreOptions,
+} from "./features/limits/memory-store.js";
+export * from "./features/limits/store.js";
 export { createMemoryLedger } from "./features/memory-ledger/memory-ledger.js";
 export * from "./features/periods/periods.js";
 export type { Refusal } from "./features/refusals/refusal.js";

@@ -1,4 +1,3 @@
-import type { AdmissionStore } from "../admission/store.js";
 import type { Authenticate, CallerOptions } from "../auth/authenticate.js";
 import type { MinimalLedger } from "../billing/ledger.js";
 import type { UsageRecord } from "../billing/records.js";
@@ -8,6 +7,7 @@ import type { BeforeSend, FailureEvent, RequestEvent } from "../events.js";
 import type { Family } from "../families/family.js";
 import type { BudgetAlert } from "../features/budgets/budget-store.js";
 import type { CorsOptions } from "../features/cors/cors.js";
+import type { AdmissionStore } from "../features/limits/store.js";
 import type { ReferencePage } from "../features/reference-page/reference-page.js";
 import type { TaskOptions } from "../features/tasks/task-options.js";
 import type { Ledger } from "../features/usage/usage-reports.js";

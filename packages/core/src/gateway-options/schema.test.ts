@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createMemoryAdmissionStore } from "../admission/memory-store.js";
+import { createMemoryAdmissionStore } from "../features/limits/memory-store.js";
 import { createMemoryLedger } from "../features/memory-ledger/memory-ledger.js";
 import { createGateway } from "../gateway.js";
 import { GatewayOptionsError } from "./check-options.js";

@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
-import { createMemoryAdmissionStore } from "../admission/memory-store.js";
 import { GatewayError } from "../errors.js";
+import { createMemoryAdmissionStore } from "../features/limits/memory-store.js";
 import { createMemoryLedger } from "../features/memory-ledger/memory-ledger.js";
 import type { TaskLedger } from "../features/task-store/task-store.js";
 import type { GatewayOptions } from "../gateway-options/options.js";

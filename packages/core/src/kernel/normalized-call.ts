@@ -1,5 +1,6 @@
 import type { Slot } from "../admission/slot.js";
 import type { BilledRequest } from "../billing/records.js";
+import { findLeaseMs } from "../channels/channel.js";
 import type { SafeCallObserver } from "../contract/observer.js";
 import type { RequestReport } from "../events.js";
 import type { GatewayRequest } from "../http.js";
@@ -89,6 +90,13 @@ export class NormalizedCall implements Call {
     this.onImage = call.onImage;
     this.client = call.client ?? NEVER_LEAVES;
     if (report !== undefined) this.reportTo(report);
+  }
+
+  /** The lease of the slots, the idempotency key and the hold, in milliseconds. The model's is for one upstream call. */
+  get leaseMs(): number {
+    const { model, request } = this;
+    const { upstreamCalls } = request;
+    return upstreamCalls === undefined ? model.leaseMs : findLeaseMs(model.channels, upstreamCalls);
   }
 
   /** From now on the call is reported and observed. */

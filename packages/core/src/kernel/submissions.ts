@@ -1,4 +1,3 @@
-import type { StoredResponse } from "../admission/store.js";
 import type { GatewayRequest, GatewayResponse, HeaderReader } from "../http.js";
 import type { Endpoint } from "../request/route.js";
 import type { JsonObject } from "../util/json.js";
@@ -10,8 +9,8 @@ export interface Submissions {
   wants(endpoint: Endpoint, headers: HeaderReader): endpoint is SubmittedRequest["endpoint"];
   /** Stores a call with its hold, and responds. @throws GatewayError if the request is refused */
   submit(request: GatewayRequest, submission: SubmittedRequest): Promise<GatewayResponse>;
-  /** @throws GatewayError if a stored response is that of a submission, and the client that repeats it waits for images */
-  checkReplay(stored: StoredResponse): void;
+  /** @throws GatewayError if a replayed response is that of a submission: the client that repeats it waits for images */
+  checkReplay(response: GatewayResponse): void;
 }
 
 /** A valid request that is to run later. */

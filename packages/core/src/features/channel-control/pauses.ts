@@ -1,4 +1,3 @@
-import type { AdmissionStore } from "../../admission/store.js";
 import type { Channel } from "../../channels/channel.js";
 import type { Pauses } from "../../channels/pauses.js";
 import type { ChannelPause } from "../../contract/channel-state.js";
@@ -7,6 +6,7 @@ import type { Logger } from "../../logger.js";
 import type { Cooldown } from "../../types.js";
 import { isJsonObject } from "../../util/json.js";
 import { encodeText } from "../../util/utf8.js";
+import type { AdmissionStore } from "../limits/store.js";
 
 /** Returns the id under which the store keeps the pause of a channel. No health id ends like this. */
 export function pauseIdOf(channel: Pick<Channel, "id">): string {

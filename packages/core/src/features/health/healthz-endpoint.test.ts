@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createMemoryAdmissionStore } from "../../admission/memory-store.js";
-import type { AdmissionStore } from "../../admission/store.js";
 import type { GatewayOptions } from "../../gateway-options/options.js";
 import { CALLER_KEY, createTestGateway, type Provider } from "../../testing/test-gateway.js";
+import { createMemoryAdmissionStore } from "../limits/memory-store.js";
+import type { AdmissionStore } from "../limits/store.js";
 import { createMemoryLedger } from "../memory-ledger/memory-ledger.js";
 import type { Ledger } from "../usage/usage-reports.js";
 

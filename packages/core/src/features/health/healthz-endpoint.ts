@@ -1,4 +1,3 @@
-import type { AdmissionRequest, AdmissionStore } from "../../admission/store.js";
 import type { MinimalLedger } from "../../billing/ledger.js";
 import type { Channel } from "../../channels/channel.js";
 import type { ChannelState } from "../../contract/channel-state.js";
@@ -9,6 +8,7 @@ import type { Logger } from "../../logger.js";
 import { checkMethod, type GatewayRoute, toPagePattern } from "../../request/route.js";
 import { renderError, toResponseHeaders } from "../../responses/envelope.js";
 import { settlesWithin } from "../../util/async.js";
+import type { AdmissionRequest, AdmissionStore } from "../limits/store.js";
 
 /** Whether a part of the gateway works. */
 export type HealthState = "ok" | "failing";
@@ -120,7 +120,7 @@ export interface HealthChecks {
 /** What {@link createHealthChecks} needs. */
 export interface HealthChecksOptions extends Pick<HealthCheckOptions, "now" | "logger"> {
   readonly ledger: Pick<MinimalLedger, "balance">;
-  readonly admission: Pick<AdmissionStore, "admit" | "ping">;
+  readonly admissionStore: Pick<AdmissionStore, "admit" | "ping">;
   /** Rejects if the options cannot be loaded. */
   readonly loadOptions: () => Promise<unknown>;
 }
@@ -130,12 +130,12 @@ const CHECK_CALLER = "calotype-healthz";
 
 /** Creates the checks of a gateway. A ledger needs no function of its own for it: a balance is one small read. */
 export function createHealthChecks(options: HealthChecksOptions): HealthChecks {
-  const { ledger, admission, loadOptions, now, logger } = options;
+  const { ledger, admissionStore: store, loadOptions, now, logger } = options;
   const create = (name: string, check: HealthCheckOptions["check"]): HealthCheck =>
     createHealthCheck({ name, check, now, logger });
   return {
     ledger: create("ledger", () => ledger.balance(CHECK_CALLER)),
-    store: create("admission store", () => (admission.ping ? admission.ping() : admission.admit(NOTHING))),
+    store: create("admission store", () => (store.ping ? store.ping() : store.admit(NOTHING))),
     options: create("options", loadOptions),
   };
 }

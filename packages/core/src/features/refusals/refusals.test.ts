@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { createMemoryAdmissionStore } from "../../admission/memory-store.js";
 import { GatewayError } from "../../errors.js";
 import type { GatewayOptions } from "../../gateway-options/options.js";
 import { createManualClock } from "../../testing/manual-clock.js";
@@ -11,6 +10,7 @@ import {
   type Provider,
   refusedConnection,
 } from "../../testing/test-gateway.js";
+import { createMemoryAdmissionStore } from "../limits/memory-store.js";
 import { createMemoryLedger } from "../memory-ledger/memory-ledger.js";
 import type { Refusal } from "./refusal.js";
 import type { RefusalStore } from "./refusal-store.js";

@@ -1,5 +1,3 @@
-import type { LimitedMoment } from "../../admission/admit.js";
-import { mergeLimits } from "../../admission/rate-limits.js";
 import type { TakeSlot } from "../../admission/slot.js";
 import type { Commit } from "../../billing/commit.js";
 import { restorePrice } from "../../billing/pricing.js";
@@ -7,6 +5,7 @@ import type { BilledRequest } from "../../billing/records.js";
 import { GatewayError, isGatewayError } from "../../errors.js";
 import { createReport, type ReportParts } from "../../events.js";
 import type { GatewayRequest, GatewayResponse } from "../../http.js";
+import type { LimitedMoment } from "../../kernel/admission.js";
 import { type NormalizeParts, normalizeFields } from "../../kernel/normalize-fields.js";
 import { NormalizedCall } from "../../kernel/normalized-call.js";
 import { type CallClient, endFailed, endLost, NO_RESPONSE, type RunParts, run } from "../../kernel/run.js";
@@ -15,7 +14,6 @@ import type { SecretMask } from "../../redact.js";
 import { readJson } from "../../request/json.js";
 import type { BodyLimits } from "../../request/read-request.js";
 import { toEnvelope } from "../../responses/envelope.js";
-import type { CallerLimits } from "../../types.js";
 import { createTaskKeeper } from "../../upstream/kept-task.js";
 import { createReferenceLoader } from "../../upstream/references.js";
 import type { EverySecond } from "../../util/async.js";
@@ -27,7 +25,6 @@ import { keepResult } from "./task-result.js";
 /** What running a task needs of the gateway. */
 export interface RunTaskParts extends RunParts, NormalizeParts, ReportParts {
   readonly takeSlot: TakeSlot;
-  readonly limits: CallerLimits | undefined;
   readonly bodyLimits: BodyLimits;
   readonly everySecond: EverySecond;
   /** Masks our keys in errors of the gateway. */
@@ -207,7 +204,7 @@ async function createCall(
 ): Promise<NormalizedCall> {
   const { endpoint, caller, isForm } = input;
   const { results, bodyLimits, transport, everySecond } = parts;
-  const callerLimits = mergeLimits(caller.limits, parts.limits);
+  const callerLimits = parts.admission?.limitsOf(caller) ?? {};
   const read = toRequest(input.body);
   const slot = parts.takeSlot(read, { id: caller.id, concurrent: callerLimits.concurrent });
   try {

@@ -1,18 +1,16 @@
-import { type AdmissionParts, type Admitted, admit, toRefusalError } from "../../admission/admit.js";
-import { renderReplay, toStoredResponse } from "../../admission/idempotency.js";
-import type { StoredResponse } from "../../admission/store.js";
 import { budgetError, type Holds, toHoldRecord } from "../../billing/hold.js";
 import type { PriceList } from "../../billing/pricing.js";
 import { GatewayError, invalidRequest, unavailable } from "../../errors.js";
 import type { BeforeSend } from "../../events.js";
 import type { GatewayRequest, GatewayResponse, HeaderReader } from "../../http.js";
 import { withDataUrlStrings } from "../../images/data-url.js";
+import type { Admission } from "../../kernel/admission.js";
 import type { Submissions, SubmittedRequest } from "../../kernel/submissions.js";
-import type { IdempotencyOptions } from "../../options/options.js";
 import { readPrefer } from "../../request/prefer.js";
 import { type Endpoint, idempotencyScopeOf } from "../../request/route.js";
 import type { Results } from "../../results/results.js";
 import type { ImageRequest } from "../../types.js";
+import { conflictError } from "../limits/idempotency.js";
 import type { NewTask, Task, TaskRoom, TaskStore, TaskSubmission } from "../task-store/task-store.js";
 import { FIRST_READ_SECONDS, renderAccepted } from "./render-task.js";
 import { keepBody } from "./task-body.js";
@@ -20,11 +18,11 @@ import { type TaskBody, writeTaskInput } from "./task-input.js";
 import { createTaskId } from "./task-object.js";
 
 /** What a submission needs of the gateway. */
-export interface SubmitParts extends AdmissionParts {
+export interface SubmitParts {
+  readonly admission: Admission | undefined;
   readonly holds: Pick<Holds, "write">;
   readonly results: Results | undefined;
   readonly beforeSend: BeforeSend | undefined;
-  readonly idempotency: IdempotencyOptions;
   /** `undefined` without `billing`. */
   readonly prices: PriceList | undefined;
   /** Milliseconds since 1970. */
@@ -47,14 +45,22 @@ export interface Tasks {
   readonly findBasePath: (request: GatewayRequest, endpoint: Endpoint) => string;
 }
 
+/** The status of the response to a submission. */
+const ACCEPTED = 202;
+
 /** Takes the requests that ask for a task. */
 export function createTaskSubmissions(parts: SubmitParts): Submissions {
   return {
     wants: (endpoint, headers): endpoint is SubmittedRequest["endpoint"] =>
       endpoint.operation !== "native" && readPrefer(headers).respondAsync,
     submit: (request, submission) => submitTask(parts, request, submission),
-    checkReplay(stored) {
-      if (isAccepted(stored)) throw submittedAsTask();
+    checkReplay(response) {
+      if (response.status !== ACCEPTED) return;
+      // It would get a task in place of images.
+      const message =
+        "A request with this Idempotency-Key was submitted as a task: send it with Prefer: respond-async to get the task, " +
+        "or send a new key. A new key can be charged again.";
+      throw new GatewayError("idempotency_conflict", message, { shouldRetry: false });
     },
   };
 }
@@ -76,11 +82,11 @@ async function submitTask(
   checkTaskRequest(request);
   const webhooks = await readWebhookNames(host.headers, caller.id, parts.webhookEndpoints);
   const repeatable = { headers: host.headers, scope: idempotencyScopeOf(endpoint), fields };
-  const admission = await admit(parts, call, "submission", repeatable);
-  if (admission.kind === "replay") return renderRepeat(admission.response, billed.id);
+  const admission = await parts.admission?.admit(call, "submission", repeatable);
+  if (admission?.kind === "replay") return withRetryAfter(admission.response);
   try {
     await parts.beforeSend?.(withDataUrlStrings(request), caller);
-    const task = await storeTask(parts, submission, { webhooks, repeat: admission.idempotency });
+    const task = await storeTask(parts, submission, { webhooks, repeat: admission?.repeat });
     call.observer?.submitted(task.id);
     const response = renderAccepted(task, {
       id: billed.id,
@@ -88,35 +94,20 @@ async function submitTask(
       ignored: request.ignored,
       replacedSize: request.replacedSize,
     });
-    await admission.finish(toIdempotencyOutcome(response, parts.idempotency));
-    return { ...response, headers: admission.addLimits(response.headers) };
+    // If the store forgets the response, the task store still finds the task of a repeat.
+    await admission?.keep(response);
+    return { ...response, headers: admission?.addLimits(response.headers) ?? response.headers };
   } catch (error) {
-    await admission.finish({ kind: "forget" });
+    await admission?.release();
     throw error;
   }
 }
 
-/** The stored response: that of a submission, or that of a request without `Prefer`, which has been served. */
-function renderRepeat(stored: StoredResponse, id: string): GatewayResponse {
-  const response = renderReplay(stored, id);
-  return isAccepted(stored)
+/** The replayed response: that of a submission, or that of a request without `Prefer`, which has been served. */
+function withRetryAfter(response: GatewayResponse): GatewayResponse {
+  return response.status === ACCEPTED
     ? { ...response, headers: { ...response.headers, "retry-after": String(FIRST_READ_SECONDS) } }
     : response;
-}
-
-/** Whether a stored response is that of a submission. */
-function isAccepted({ status }: Pick<StoredResponse, "status">): boolean {
-  return status === 202;
-}
-
-/** The error of a request that repeats a submission, but without `Prefer`: it would get a task in place of images. */
-function submittedAsTask(): GatewayError {
-  return new GatewayError(
-    "idempotency_conflict",
-    "A request with this Idempotency-Key was submitted as a task: send it with Prefer: respond-async to get the task, or " +
-      "send a new key. A new key can be charged again.",
-    { shouldRetry: false },
-  );
 }
 
 /** @throws GatewayError `invalid_request_error` for what cannot be a task */
@@ -126,17 +117,6 @@ function checkTaskRequest({ stream }: ImageRequest): void {
     "stream and Prefer: respond-async exclude each other: the events of a task are at …/events of its path.",
     "stream",
   );
-}
-
-/** If the store forgets the response, the task store still finds the task of a repeat. */
-function toIdempotencyOutcome(
-  response: GatewayResponse,
-  { seconds, maxResponseBytes }: IdempotencyOptions,
-): Parameters<Admitted["finish"]>[0] {
-  const stored = toStoredResponse(response, maxResponseBytes);
-  return stored === undefined
-    ? { kind: "forget" }
-    : { kind: "keep", response: stored, ttlMs: seconds * 1000 };
 }
 
 /** Stores the task, or finds the task of an earlier submission with the same idempotency key. */
@@ -228,8 +208,7 @@ function unsureError(isRepeatable: boolean, cause: unknown): GatewayError {
 function toSubmissionError(
   refused: Exclude<TaskSubmission, { readonly kind: "submitted" | "repeated" }>,
 ): GatewayError {
-  if (refused.kind === "conflict")
-    return toRefusalError({ kind: "conflict" }, { windows: [], concurrency: [] });
+  if (refused.kind === "conflict") return conflictError();
   if (refused.kind === "refused") return budgetError();
   const options = { retryAfterSeconds: 30, limit: "tasks" };
   return refused.isShareUsed

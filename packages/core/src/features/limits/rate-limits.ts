@@ -1,6 +1,6 @@
-import type { CallerLimits } from "../types.js";
-import { removeOldest } from "../util/collections.js";
-import { haveSameFields } from "../util/json.js";
+import type { CallerLimits } from "../../types.js";
+import { removeOldest } from "../../util/collections.js";
+import { haveSameFields } from "../../util/json.js";
 import type { ConcurrencyLimit, WindowLimit } from "./store.js";
 
 /** The limits that apply to one call. */

@@ -1,4 +1,4 @@
-import type { Cooldown } from "../types.js";
+import type { Cooldown } from "../../types.js";
 import type {
   AdmissionDecision,
   AdmissionStore,

@@ -1,6 +1,6 @@
 import { array, assert, asyncProperty, boolean, constantFrom, integer, oneof, record } from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Cooldown } from "../types.js";
+import type { Cooldown } from "../../types.js";
 import { createMemoryAdmissionStore } from "./memory-store.js";
 import type {
   AdmissionDecision,

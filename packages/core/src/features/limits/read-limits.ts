@@ -1,8 +1,8 @@
-import { isGatewayError, unavailable } from "../errors.js";
-import type { Logger } from "../logger.js";
-import { foldCase } from "../models/resolve-model.js";
-import type { Caller, CallerLimits } from "../types.js";
-import { overlaps } from "../util/series.js";
+import { isGatewayError, unavailable } from "../../errors.js";
+import type { Logger } from "../../logger.js";
+import { foldCase } from "../../models/resolve-model.js";
+import type { Caller, CallerLimits } from "../../types.js";
+import { overlaps } from "../../util/series.js";
 import { type LimitScope, listCallerLimits, mergeLimits } from "./rate-limits.js";
 import type { AdmissionStore, Counts } from "./store.js";
 
@@ -50,7 +50,7 @@ export interface LimitReports {
 
 /** What {@link createLimitReports} needs. */
 export interface LimitReportsParts {
-  readonly admission: AdmissionStore;
+  readonly admissionStore: AdmissionStore;
   /** The gateway's limits of each caller. */
   readonly limits: CallerLimits | undefined;
   /** Returns the models of the current options. */
@@ -66,7 +66,7 @@ export interface LimitReportsParts {
 
 /** Creates the reports of a gateway. */
 export function createLimitReports({
-  admission,
+  admissionStore,
   limits: gatewayLimits,
   loadModels,
   isCaseInsensitive,
@@ -75,7 +75,7 @@ export function createLimitReports({
 }: LimitReportsParts): LimitReports {
   const readCounts = async (caller: string, limits: ReturnType<typeof listCallerLimits>): Promise<Counts> => {
     try {
-      return (await admission.readCounts?.({ caller, ...limits })) ?? { windows: [], slots: [] };
+      return (await admissionStore.readCounts?.({ caller, ...limits })) ?? { windows: [], slots: [] };
     } catch (cause) {
       if (isGatewayError(cause)) throw cause;
       logger.error({ err: cause, caller }, "The admission store failed; limits could not be read.");
@@ -94,7 +94,7 @@ export function createLimitReports({
         modelLimits: Object.fromEntries(models.map(([model, options]) => [model, options.limits ?? {}])),
       });
       if (limits.windows.length === 0 && limits.concurrency.length === 0) return [];
-      if (admission.readCounts === undefined) return undefined;
+      if (admissionStore.readCounts === undefined) return undefined;
       const counts = await readCounts(id, limits);
       return [
         ...limits.windows.map(({ name, limit, windowMs, model }, index) => {

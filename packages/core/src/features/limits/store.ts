@@ -1,4 +1,4 @@
-import type { Cooldown } from "../types.js";
+import type { Cooldown } from "../../types.js";
 
 /** A limit on requests or images in a window of time. */
 export interface WindowLimit {

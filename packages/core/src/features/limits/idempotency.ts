@@ -1,12 +1,12 @@
 import { Buffer } from "node:buffer";
-import { invalidRequest } from "../errors.js";
-import type { GatewayResponse, GatewayResponseBody, HeaderReader } from "../http.js";
-import { LONG_DATA_URL } from "../images/data-url.js";
-import { lendChunks } from "../images/lend-chunks.js";
-import { stringifyUploads, type UploadedImage } from "../images/reference-image.js";
-import type { JsonObject } from "../util/json.js";
-import { sha256 } from "../util/sha256.js";
-import { encodeText, toBytes } from "../util/utf8.js";
+import { GatewayError, invalidRequest } from "../../errors.js";
+import type { GatewayResponse, GatewayResponseBody, HeaderReader } from "../../http.js";
+import { LONG_DATA_URL } from "../../images/data-url.js";
+import { lendChunks } from "../../images/lend-chunks.js";
+import { stringifyUploads, type UploadedImage } from "../../images/reference-image.js";
+import type { JsonObject } from "../../util/json.js";
+import { sha256 } from "../../util/sha256.js";
+import { encodeText, toBytes } from "../../util/utf8.js";
 import type { IdempotencyRequest, StoredResponse } from "./store.js";
 
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
@@ -115,6 +115,15 @@ function hash(value: string | Uint8Array): Promise<string> {
 
 async function hashBytes(bytes: Uint8Array): Promise<string> {
   return Buffer.from(await crypto.subtle.digest("SHA-256", bytes)).toString("hex");
+}
+
+/** The error of another request with the same key. */
+export function conflictError(): GatewayError {
+  return new GatewayError(
+    "idempotency_conflict",
+    "Another request was sent with this Idempotency-Key: send a new key, or the same request as before.",
+    { shouldRetry: false },
+  );
 }
 
 const ORIGINAL_ID = "x-calotype-original-request-id";

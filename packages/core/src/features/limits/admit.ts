@@ -1,83 +1,64 @@
-import type { BilledRequest } from "../billing/records.js";
-import { findLeaseMs } from "../channels/channel.js";
-import type { ChannelHealth } from "../channels/health.js";
-import type { Pauses } from "../channels/pauses.js";
-import { GatewayError, isGatewayError, unavailable } from "../errors.js";
-import type { GatewayResponse, HeaderReader } from "../http.js";
-import type { Logger } from "../logger.js";
-import type { ResolvedModel } from "../models/resolve-model.js";
-import type { Caller, CallerLimits, ImageRequest } from "../types.js";
-import { callStore } from "../util/async.js";
-import type { JsonObject } from "../util/json.js";
-import { createIdempotencyRequest, readIdempotencyKey } from "./idempotency.js";
+import type { HoldEnd } from "../../billing/hold.js";
+import type { ChannelHealth } from "../../channels/health.js";
+import type { Pauses } from "../../channels/pauses.js";
+import { GatewayError, isGatewayError, unavailable } from "../../errors.js";
+import type { GatewayResponse } from "../../http.js";
+import type { Admission, Admitted, LimitedMoment, Repeatable, Replayed } from "../../kernel/admission.js";
+import type { NormalizedCall } from "../../kernel/normalized-call.js";
+import type { Logger } from "../../logger.js";
+import type { IdempotencyOptions } from "../../options/options.js";
+import type { CallerLimits } from "../../types.js";
+import { callStore } from "../../util/async.js";
+import {
+  conflictError,
+  createIdempotencyRequest,
+  readIdempotencyKey,
+  renderReplay,
+  toStoredResponse,
+} from "./idempotency.js";
 import { addRateLimits, createCrowdedError, createLimitedError } from "./rate-limit-headers.js";
-import { type CallLimits, toCallLimits } from "./rate-limits.js";
+import { type CallLimits, mergeLimits, toCallLimits } from "./rate-limits.js";
 import type {
   AdmissionDecision,
   AdmissionRequest,
   AdmissionStore,
   IdempotencyOutcome,
-  StoredResponse,
   WindowState,
 } from "./store.js";
 
-/** The dependencies of {@link admit}. */
+/** What {@link createAdmission} needs. */
 export interface AdmissionParts {
   readonly logger: Logger;
-  readonly admission: AdmissionStore;
+  readonly admissionStore: AdmissionStore;
   readonly health: ChannelHealth;
   /** `undefined`: no channel can be paused. */
   readonly pauses: Pauses | undefined;
-}
-
-/** A call whose request is valid. */
-export interface CallToAdmit {
-  readonly request: ImageRequest;
-  readonly caller: Caller;
-  /** The caller's own limits merged with those of the gateway. */
-  readonly callerLimits: CallerLimits;
-  readonly model: ResolvedModel;
-  readonly billed: BilledRequest;
-}
-
-/** What identifies a repeat of a request. */
-export interface Repeatable {
-  readonly headers: HeaderReader;
-  /** Names the endpoint: the same idempotency key at another endpoint is another key. */
-  readonly scope: string;
-  /** The fields of the body. */
-  readonly fields: JsonObject;
-}
-
-/** The stored response of an earlier call with the same idempotency key. */
-interface StoredReplay {
-  readonly kind: "replay";
-  readonly response: StoredResponse;
+  /** The limits of callers that have none of their own. */
+  readonly limits: CallerLimits | undefined;
+  readonly idempotency: IdempotencyOptions;
 }
 
 /**
- * Which limits apply: all of them; for a task that is submitted, the rates; for a task that runs, the concurrency. The
- * idempotency key belongs to the submission. `continuation`: a task runs that its provider has already accepted. It goes
- * on although its channel was paused.
+ * Creates the admission of a gateway: it checks the idempotency key and the limits and reads cooldowns and pauses, in one call of
+ * the store. A refusal is 400, 409, 422 or 429; 503 if the store cannot be reached or all channels are paused.
  */
-export type LimitedMoment = "all" | "submission" | "run" | "continuation";
+export function createAdmission(parts: AdmissionParts): Admission {
+  return {
+    limitsOf: ({ limits }) => mergeLimits(limits, parts.limits),
+    admit: (call, moment, repeatable) => admit(parts, call, moment, repeatable),
+  };
+}
 
-/**
- * Checks the idempotency key and the limits and reads cooldowns and pauses, in one call of the store.
- *
- * @param repeatable absent: the call has no idempotency key
- * @throws GatewayError 400, 409, 422 or 429; 503 if the store cannot be reached or all channels are paused
- */
-export async function admit(
+async function admit(
   parts: AdmissionParts,
-  call: CallToAdmit,
+  call: NormalizedCall,
   moment: LimitedMoment,
   repeatable?: Repeatable,
-): Promise<StoredReplay | Admitted> {
+): Promise<Admitted | Replayed> {
   const limits = findLimits(call, moment);
   const idempotency = repeatable && findIdempotency(call, repeatable);
   const request: AdmissionRequest = {
-    id: call.billed.id,
+    id: call.id,
     caller: call.caller.id,
     windows: limits.windows,
     concurrency: limits.concurrency,
@@ -88,28 +69,29 @@ export async function admit(
   const revision = pauses?.revision ?? 0;
   let decision: AdmissionDecision;
   try {
-    decision = await parts.admission.admit(request);
+    decision = await parts.admissionStore.admit(request);
   } catch (cause) {
     if (isGatewayError(cause)) throw cause;
     parts.logger.error({ requestId: request.id, err: cause }, "The admission store failed.");
     throw unavailable("This server cannot check its rate limits at the moment: try again.", cause);
   }
-  if (decision.kind === "replay") return decision;
+  if (decision.kind === "replay")
+    return { kind: "replay", response: renderReplay(decision.response, call.id) };
   if (decision.kind !== "admitted") throw toRefusalError(decision, limits);
   const { model } = call;
   parts.health.merge(decision.cooldowns, model.healthIds);
   pauses?.merge(decision.cooldowns, model.channels, revision);
-  const admitted = new Admitted(parts, request, limits, decision.windows);
+  const admitted = new AdmittedCall(parts, request, limits, decision.windows);
   if (moment !== "continuation" && pauses?.withoutPaused(model.channels).length === 0) {
     // Before the client gets the error, so that its next request finds the slot and the idempotency key free.
-    await admitted.finish({ kind: "forget" });
+    await admitted.release();
     throw pauses.createError(model.name);
   }
   return admitted;
 }
 
 /** The limits that are checked at this moment. */
-function findLimits(call: CallToAdmit, moment: LimitedMoment): CallLimits {
+function findLimits(call: NormalizedCall, moment: LimitedMoment): CallLimits {
   const { caller, model } = call;
   const limits = toCallLimits({
     callerId: caller.id,
@@ -117,7 +99,7 @@ function findLimits(call: CallToAdmit, moment: LimitedMoment): CallLimits {
     model: model.entry,
     modelLimits: model.limits,
     maxImages: call.request.maxImages,
-    leaseMs: findLeaseMsOf(call),
+    leaseMs: call.leaseMs,
   });
   if (moment === "all") return limits;
   return moment === "submission" ? { ...limits, concurrency: [] } : { ...limits, windows: [] };
@@ -125,41 +107,26 @@ function findLimits(call: CallToAdmit, moment: LimitedMoment): CallLimits {
 
 /** Returns a promise only if the request has a key. */
 function findIdempotency(
-  call: CallToAdmit,
+  { caller, leaseMs }: NormalizedCall,
   { headers, scope, fields }: Repeatable,
 ): Promise<AdmissionRequest["idempotency"]> | undefined {
   const key = readIdempotencyKey(headers);
   if (key === undefined) return undefined;
-  const leaseMs = findLeaseMsOf(call);
-  return createIdempotencyRequest({ callerId: call.caller.id, path: scope, key, fields, leaseMs });
+  return createIdempotencyRequest({ callerId: caller.id, path: scope, key, fields, leaseMs });
 }
 
-/**
- * The lease of the slots, the idempotency key and the hold of a call, in milliseconds. The model's lease is for one upstream
- * call.
- */
-export function findLeaseMsOf({
-  model,
-  request: { upstreamCalls },
-}: Pick<CallToAdmit, "model" | "request">): number {
-  return upstreamCalls === undefined ? model.leaseMs : findLeaseMs(model.channels, upstreamCalls);
-}
+const FORGET: IdempotencyOutcome = { kind: "forget" };
 
-type StoreParts = Pick<AdmissionParts, "admission" | "logger">;
-
-/**
- * The permission to run. Call `finish` once, when the call is over. A class whose fields do not refer to the body of the
- * request, because each of thousands of open streams has one.
- */
-export class Admitted {
+/** A class whose fields do not refer to the body of the request, because each of thousands of open streams has one. */
+class AdmittedCall implements Admitted {
   readonly kind = "admitted";
-  readonly #parts: StoreParts;
+  readonly #parts: AdmissionParts;
   readonly #request: AdmissionRequest;
   readonly #limits: CallLimits;
   readonly #windows: readonly WindowState[];
 
   constructor(
-    parts: StoreParts,
+    parts: AdmissionParts,
     request: AdmissionRequest,
     limits: CallLimits,
     windows: readonly WindowState[],
@@ -170,26 +137,42 @@ export class Admitted {
     this.#windows = windows;
   }
 
-  /** What identifies a repeat of the call. `undefined` without an idempotency key. */
-  get idempotency(): AdmissionRequest["idempotency"] {
+  get repeat(): AdmissionRequest["idempotency"] {
     return this.#request.idempotency;
   }
 
-  /** True if the call has an idempotency key. */
-  get isRepeatable(): boolean {
-    return this.#request.idempotency !== undefined;
+  get keptBytes(): number {
+    return this.repeat === undefined ? 0 : this.#parts.idempotency.maxResponseBytes;
   }
 
-  /** Returns the headers with the state of the limits added. */
   addLimits(headers: GatewayResponse["headers"]): GatewayResponse["headers"] {
     return addRateLimits({ ...headers }, this.#limits, { windows: this.#windows });
   }
 
-  /** Releases what the call has in the store. Never rejects. */
-  finish(outcome: IdempotencyOutcome): Promise<void> {
-    const { admission, logger } = this.#parts;
+  finish({ isNothingMade }: Pick<HoldEnd, "isNothingMade">, response?: GatewayResponse): Promise<void> {
+    if (this.repeat === undefined || isNothingMade) return this.release();
+    const ttlMs = this.#parts.idempotency.seconds * 1000;
+    return this.#finish((response && this.#toKept(response)) ?? { kind: "mark", ttlMs });
+  }
+
+  keep(response: GatewayResponse): Promise<void> {
+    return this.#finish(this.#toKept(response) ?? FORGET);
+  }
+
+  release(): Promise<void> {
+    return this.#finish(FORGET);
+  }
+
+  #toKept(response: GatewayResponse): IdempotencyOutcome | undefined {
+    const { seconds, maxResponseBytes } = this.#parts.idempotency;
+    const stored = toStoredResponse(response, maxResponseBytes);
+    return stored && { kind: "keep", response: stored, ttlMs: seconds * 1000 };
+  }
+
+  #finish(outcome: IdempotencyOutcome): Promise<void> {
+    const { admissionStore, logger } = this.#parts;
     const request = this.#request;
-    return callStore(() => admission.finish(request, outcome)).catch((err: unknown) =>
+    return callStore(() => admissionStore.finish(request, outcome)).catch((err: unknown) =>
       logger.error(
         { requestId: request.id, err },
         "The admission store failed; the slots of this request are free when their leases end.",
@@ -216,11 +199,7 @@ export function toRefusalError(refusal: AdmissionRefusal, limits: CallLimits): G
     case "crowded":
       return createCrowdedError(limits, refusal.limit, refusal.windows);
     case "conflict":
-      return new GatewayError(
-        "idempotency_conflict",
-        "Another request was sent with this Idempotency-Key: send a new key, or the same request as before.",
-        { shouldRetry: false },
-      );
+      return conflictError();
     case "running":
       return new GatewayError(
         "idempotency_in_progress",

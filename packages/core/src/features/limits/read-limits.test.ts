@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { GatewayOptions } from "../gateway-options/options.js";
-import { createTestGateway } from "../testing/test-gateway.js";
-import type { Caller } from "../types.js";
+import type { GatewayOptions } from "../../gateway-options/options.js";
+import { createTestGateway } from "../../testing/test-gateway.js";
+import type { Caller } from "../../types.js";
 import { createMemoryAdmissionStore } from "./memory-store.js";
 import type { LimitStatus } from "./read-limits.js";
 import type { AdmissionStore } from "./store.js";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { GatewayResponse } from "../http.js";
-import { createDataUrlImage, LONG_DATA_URL } from "../images/data-url.js";
-import { createUploadedImage, type UploadedImage } from "../images/reference-image.js";
+import type { GatewayResponse } from "../../http.js";
+import { createDataUrlImage, LONG_DATA_URL } from "../../images/data-url.js";
+import { createUploadedImage, type UploadedImage } from "../../images/reference-image.js";
 import {
   createIdempotencyRequest,
   readIdempotencyKey,

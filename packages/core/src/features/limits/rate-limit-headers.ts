@@ -1,4 +1,4 @@
-import { GatewayError } from "../errors.js";
+import { GatewayError } from "../../errors.js";
 import type { CallLimits, LimitScope } from "./rate-limits.js";
 import type { ConcurrencyLimit, WindowLimit, WindowState } from "./store.js";
 
@@ -87,6 +87,12 @@ export function createCrowdedError(
     limit: toName("concurrent", scope),
     retryAfterSeconds: 1,
   });
+}
+
+/** Returns the 429 for a caller that has this many requests at once in this process. */
+export function createOwnCrowdedError(limit: number): GatewayError {
+  const concurrency = { key: "concurrent", limit, leaseMs: 0 };
+  return createCrowdedError({ windows: [], concurrency: [concurrency] }, concurrency, []);
 }
 
 function describe({ limit, name, windowMs, ...scope }: WindowLimit & LimitScope): string {
