@@ -22,8 +22,11 @@ import { BUDGET_STORE, type BudgetStore } from "./features/budgets/budget-store.
 import { CALLER_STORE, type CallerStore } from "./features/callers/caller-store.js";
 import { createStoredCallers, type StoredCallers } from "./features/callers/stored-callers.js";
 import { type ChannelPauses, createPauses } from "./features/channel-control/pauses.js";
-import type { CallContinuer } from "./features/continued-calls/continue-calls.js";
-import { createCallContinuer, createCallKeeper } from "./features/continued-calls/continue-calls.js";
+import {
+  type CallContinuer,
+  createCallContinuer,
+  createCallKeeper,
+} from "./features/continued-calls/continue-calls.js";
 import { createAdmission } from "./features/limits/admit.js";
 import { createMemoryAdmissionStore } from "./features/limits/memory-store.js";
 import { createOwnCrowdedError } from "./features/limits/rate-limit-headers.js";
@@ -57,7 +60,7 @@ import { createSweeper } from "./results/sweeper.js";
 import type { CallerLimits, Cooldown } from "./types.js";
 import type { Transport } from "./upstream/transport.js";
 import { createFetchTransport } from "./upstream/transport-fetch.js";
-import { createEverySecond, type Repeat, repeatByTimer, sleepByTimer } from "./util/async.js";
+import { callStore, createEverySecond, type Repeat, repeatByTimer, sleepByTimer } from "./util/async.js";
 
 /** The parts of a gateway. */
 export interface GatewayAssembly {
@@ -258,18 +261,12 @@ function createPermanentParts(
   const results =
     options.results && createResults(options.results, { now, basePath: options.basePath ?? "" });
   const tasks = createTasks(options, ledger);
-  const shareCooldown = async (id: string, cooldown: Cooldown | undefined): Promise<void> => {
-    try {
-      await admissionStore.setCooldown(id, cooldown);
-    } catch (error) {
-      logger.warn({ err: error }, "The admission store failed; a cooldown is known to this process only.");
-    }
+  const shareCooldown = (id: string, cooldown: Cooldown | undefined): void => {
+    callStore(() => admissionStore.setCooldown(id, cooldown)).catch((err: unknown) => {
+      logger.warn({ err }, "The admission store failed; a cooldown is known to this process only.");
+    });
   };
-  const health = createChannelHealth(
-    now,
-    DEFAULT_HEALTH_POLICY,
-    (id, cooldown) => void shareCooldown(id, cooldown),
-  );
+  const health = createChannelHealth(now, DEFAULT_HEALTH_POLICY, shareCooldown);
   const transport =
     dependencies.transport ?? (options.fetch ? createFetchTransport(options.fetch) : createTransport());
   const alertWebhooks =

@@ -1,5 +1,6 @@
 import type { Commit } from "../../billing/commit.js";
-import { KEPT_HOLDS, type KeptHold, type KeptHoldStore, type MinimalLedger } from "../../billing/ledger.js";
+import type { KeptHold, KeptHoldStore, MinimalLedger } from "../../billing/ledger.js";
+import { KEPT_HOLDS } from "../../billing/ledger.js";
 import { findAbility } from "../../billing/ledger-ability.js";
 import { type PriceList, type PriceTerms, restorePrice } from "../../billing/pricing.js";
 import type { BilledRequest } from "../../billing/records.js";
@@ -7,7 +8,7 @@ import { createReport, type ReportParts, type RequestReport } from "../../events
 import type { GatewayResponse } from "../../http.js";
 import { type KeepCall, NormalizedCall } from "../../kernel/normalized-call.js";
 import { type CallClient, endFailed, endLost, NO_RESPONSE, type RunParts, run } from "../../kernel/run.js";
-import { type Logger, RequestLogger } from "../../logger.js";
+import { RequestLogger } from "../../logger.js";
 import type { ModelResolver, ResolvedModel } from "../../models/resolve-model.js";
 import type { ImageRequest } from "../../types.js";
 import { createTaskKeeper } from "../../upstream/kept-task.js";
@@ -33,17 +34,15 @@ export interface ContinuedCallParts extends RunParts, ReportParts {
   /** `undefined` without `billing`. */
   readonly prices: PriceList | undefined;
   readonly resolveModel: ModelResolver;
+  /** Keeps the gateway from closing before the work is done. */
   readonly track: (work: Promise<unknown>) => void;
 }
 
 /** What continuing requests needs of the gateway. */
-export interface CallContinuerParts {
+export interface CallContinuerParts extends Pick<ContinuedCallParts, "track" | "logger"> {
   readonly ledger: MinimalLedger;
   /** Returns the parts with the current options. Rejects if they cannot be loaded. */
   readonly loadParts: () => Promise<ContinuedCallParts>;
-  /** Keeps the gateway from closing before the work is done. */
-  readonly track: (work: Promise<unknown>) => void;
-  readonly logger: Logger;
 }
 
 /** How many requests are continued at the same time. The others wait for the next round. */
