@@ -14,7 +14,7 @@ export default defineConfig({
     "features/openapi/document": "src/features/openapi/document.ts",
     "features/openapi/document-none": "src/features/openapi/document-none.ts",
     operator: "src/operator.ts",
-    reference: "src/reference.ts",
+    "features/reference-page/index": "src/features/reference-page/index.ts",
     sse: "src/sse.ts",
     stores: "src/stores.ts",
     testing: "src/testing.ts",

@@ -74,7 +74,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     KeyProbe KeyStatus LimitReports LimitsPatch LimitStatus ModelStatus PauseOptions ProbeEstimate ProbeModel
     OptionSource Refusal Refusals RequestEstimate ResumeOptions RotateOptions RunTasksOptions TaskBatch WebhookEndpointName WebhookFilter
     WebhookMessage Webhooks`,
-  "./reference.ts": "createReference ReferenceOptions ReferencePage",
+  "./features/reference-page/index.ts": "createReference ReferenceOptions ReferencePage",
   "./testing.ts": `
     createFamilyChecks Dependencies FamilyCheck FamilyCheckError FamilySubject RecordedExchange RecordedFailure RecordedRequest
     RecordedResponse RecordedTask Repeat RetryBudgetPolicy Transport TransportError TransportRequest TransportResponse`,

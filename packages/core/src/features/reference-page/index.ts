@@ -2,4 +2,4 @@ export {
   createReference,
   type ReferenceOptions,
   type ReferencePage,
-} from "./features/reference-page/reference-page.js";
+} from "./reference-page.js";
