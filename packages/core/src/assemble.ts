@@ -24,6 +24,8 @@ import { createEvents, createRequestId } from "./events.js";
 import { createStoredCallers, type StoredCallers } from "./features/callers/stored-callers.js";
 import type { ModelsParts } from "./features/models-list/models-endpoint.js";
 import type { RefusalRecorder } from "./features/refusals/refusals.js";
+import { createResults, type Results } from "./features/results/results.js";
+import { createSweeper, type Sweeper } from "./features/results/sweeper.js";
 import { findTaskStore } from "./features/tasks/find-task-store.js";
 import type { Tasks } from "./features/tasks/submit.js";
 import { createTaskSweep, type SweepTasks } from "./features/tasks/sweep.js";
@@ -53,8 +55,6 @@ import { createReloadable, type Reloadable } from "./reloadable.js";
 import { findPathBefore } from "./request/route.js";
 import { createReaderLimit } from "./responses/reader-limit.js";
 import { createBackgroundReads } from "./responses/relay.js";
-import { createResults } from "./results/results.js";
-import { createSweeper, type Sweeper } from "./results/sweeper.js";
 import type { Cooldown } from "./types.js";
 import type { Transport } from "./upstream/transport.js";
 import { createFetchTransport } from "./upstream/transport-fetch.js";
@@ -205,6 +205,8 @@ interface PermanentParts extends Omit<PipelineParts & ModelsParts, keyof Configu
   readonly alerts: AlertDelivery;
   /** What a request costs if its outcome will never be known. */
   readonly onLost: LostPolicy;
+  /** `undefined` without the option `results`. */
+  readonly results: Results | undefined;
   readonly sweeper: Sweeper | undefined;
   readonly tasks: PermanentTasks | undefined;
   readonly sweepTasks: SweepTasks | undefined;
@@ -251,9 +253,9 @@ function createPermanentParts(
     openFile: openTemporaryFile,
   });
   const random = dependencies.random ?? Math.random;
-  const results =
-    options.results && createResults(options.results, { now, basePath: options.basePath ?? "" });
-  const tasks = createTasks(options, ledger);
+  const { basePath = "", afterImage } = options;
+  const results = options.results && createResults(options.results, { now, basePath, afterImage });
+  const tasks = createTasks(options, ledger, results?.objects);
   const shareCooldown = async (id: string, cooldown: Cooldown | undefined): Promise<void> => {
     try {
       await admission.setCooldown(id, cooldown);
@@ -305,7 +307,7 @@ function createPermanentParts(
     repeat,
     everySecond: createEverySecond(repeat),
     beforeSend: options.beforeSend,
-    afterImage: options.afterImage,
+    images: results,
     maxHeldImageBytes: dependencies.maxHeldImageBytes ?? MAX_HELD_IMAGE_BYTES,
     heartbeatMs: options.heartbeatSeconds && options.heartbeatSeconds * 1000,
     backgroundReads: createBackgroundReads(BACKGROUND_READS),
@@ -326,8 +328,7 @@ function createPermanentParts(
     sleep: dependencies.sleep ?? sleepByTimer,
     results,
     tasks,
-    sweepTasks:
-      tasks && createTaskSweep({ store: tasks.store, onLost, objects: results?.objects, logger, track }),
+    sweepTasks: tasks && createTaskSweep({ ...tasks, onLost, logger, track }),
     sweeper: results?.sweep && createSweeper(results.sweep, { now, random, logger }),
     createId: dependencies.createId ?? createRequestId,
     transport,
@@ -337,6 +338,7 @@ function createPermanentParts(
 function createTasks(
   { tasks = {}, basePath = "" }: GatewayOptions,
   ledger: Ledger,
+  objects: Tasks["objects"],
 ): PermanentTasks | undefined {
   const store = findTaskStore(ledger);
   if (store === undefined) return undefined;
@@ -349,6 +351,7 @@ function createTasks(
   } = tasks;
   return {
     store,
+    objects,
     concurrency,
     ttlMs: expiresAfterSeconds * 1000,
     keepMs: keepSeconds * 1000,

@@ -14,6 +14,8 @@ export {
 } from "./errors.js";
 export type { BeforeSend, FailureEvent, RequestEvent } from "./events.js";
 export type { Capabilities } from "./families/capabilities.js";
+export type { AfterImage, AfterImageCall, FinishedImage } from "./features/results/after-image.js";
+export type { ResultsOptions } from "./features/results/results-options.js";
 export type {
   CallerEndpoints,
   FindEndpoints,
@@ -34,8 +36,6 @@ export type {
 } from "./options/options.js";
 export { GatewayOptionsError } from "./options/validate.js";
 export type { BodyLimits } from "./request/read-request.js";
-export type { AfterImage, AfterImageCall, FinishedImage } from "./results/after-image.js";
-export type { ResultsOptions } from "./results/results.js";
 export type {
   Caller,
   CallerLimits,

@@ -4,11 +4,11 @@ import type { EntryFailure, Ledger } from "./billing/ledger.js";
 import type { LostPolicy } from "./billing/records.js";
 import type { CallContinuer } from "./continue-calls.js";
 import { GatewayError } from "./errors.js";
+import type { Sweeper } from "./features/results/sweeper.js";
 import type { SweepTasks } from "./features/tasks/sweep.js";
 import type { TaskWorker } from "./features/tasks/worker.js";
 import type { WebhookDelivery } from "./features/webhooks/webhooks.js";
 import type { Logger } from "./logger.js";
-import type { Sweeper } from "./results/sweeper.js";
 import type { Transport } from "./upstream/transport.js";
 import { MAX_TIMER_MS, type Repeat, repeatByTimer, settlesWithin } from "./util/async.js";
 

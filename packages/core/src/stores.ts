@@ -155,9 +155,15 @@ export {
   type RefusalLedger,
   type RefusalStore,
 } from "./features/refusals/refusal-store.js";
+export type {
+  ByteRange,
+  ImageToStore,
+  ResultStore,
+  StoredImage,
+  StoreImage,
+} from "./features/results/store.js";
 export type { ClientSignal } from "./http.js";
 export { consoleLogger, type Logger } from "./logger.js";
-export type { ByteRange, ImageToStore, ResultStore, StoredImage, StoreImage } from "./results/store.js";
 export type { AttemptRecord, Cooldown, Operation, Usage } from "./types.js";
 export {
   addDecimals,

@@ -1,5 +1,5 @@
-import { chooseUrls, DEFAULT_TTL_SECONDS, type ResultsOptions } from "../results/results.js";
-import type { ResultStore } from "../results/store.js";
+import { chooseUrls, DEFAULT_TTL_SECONDS, type ResultsOptions } from "../features/results/results-options.js";
+import type { ResultStore } from "../features/results/store.js";
 import type { GatewayOptions, OptionsProblem } from "./options.js";
 
 /** `afterImage` runs before an image is stored, so that every form of response can wait for it. */

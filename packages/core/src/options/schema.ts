@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
 import type { UsageReports } from "../billing/ledger.js";
 import type { PriceTables } from "../billing/model-details.js";
+import { MIN_SECRET_LENGTH, type ResultsOptions } from "../features/results/results-options.js";
 import { webhooksSchema } from "../features/webhooks/webhook-schema.js";
 import type { ModelOptions } from "../models/resolve-model.js";
 import type { BodyLimits } from "../request/read-request.js";
-import { MIN_SECRET_LENGTH, type ResultsOptions } from "../results/results.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
 import type { Fields } from "../util/parse-fields.js";
 import { callerSchema } from "./caller-schema.js";

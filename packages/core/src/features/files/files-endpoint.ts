@@ -5,13 +5,12 @@ import type { RouteHost } from "../../kernel/route-host.js";
 import { checkMethod, type GatewayRoute, readQuery } from "../../request/route.js";
 import { renderError } from "../../responses/envelope.js";
 import type { ReaderLimit } from "../../responses/reader-limit.js";
-import { cutRange, listsTag, parseRange, type RequestedRange } from "../../results/byte-range.js";
-import { toContentHeaders } from "../../results/content-headers.js";
-import type { ServedImages } from "../../results/results.js";
-import { checkLink } from "../../results/signed-links.js";
-import type { ByteRange, StoredImage } from "../../results/store.js";
-import { StoredBody, stopReading } from "../../results/stored-body.js";
-import { settlesWithin } from "../../util/async.js";
+import { finishWithin } from "../../util/async.js";
+import { cutRange, listsTag, parseRange, type RequestedRange } from "../results/byte-range.js";
+import type { ServedImages } from "../results/results.js";
+import { checkLink } from "../results/signed-links.js";
+import type { ByteRange, StoredImage } from "../results/store.js";
+import { StoredBody, stopReading } from "../results/stored-body.js";
 
 /** What the route of stored images needs of the gateway. */
 export interface FilesParts extends RefusalParts {
@@ -224,18 +223,55 @@ function allowPages(response: GatewayResponse): GatewayResponse {
  * @param onLate gets a result that came too late
  * @throws GatewayError `gateway_unavailable`
  */
-async function waitForStore<T>(begin: () => Promise<T>, onLate: (result: T) => void = () => {}): Promise<T> {
-  const work = begin();
-  if (await settlesWithin(work, OPEN_MS)) {
-    return work.catch((cause: unknown) => {
-      throw storeFailed(cause);
-    });
+async function waitForStore<T>(begin: () => Promise<T>, onLate?: (result: T) => void): Promise<T> {
+  try {
+    return await finishWithin(begin(), { ms: OPEN_MS, createError: tookTooLong, onLate });
+  } catch (cause) {
+    throw storeFailed(cause);
   }
-  // A failure after the time is the failure that the client already got.
-  work.then(onLate, () => undefined);
-  throw storeFailed(new Error(`The store of results did not respond within ${OPEN_MS / 1000} s.`));
+}
+
+function tookTooLong(): Error {
+  return new Error(`The store of results did not respond within ${OPEN_MS / 1000} s.`);
 }
 
 function storeFailed(cause: unknown): GatewayError {
   return unavailable("The image cannot be read at the moment: try again.", cause);
+}
+
+/** Image types that a browser shows without running anything in them, with their usual file extension. */
+const SHOWN: Readonly<Record<string, string>> = {
+  "image/png": "png",
+  "image/jpeg": "jpg",
+  "image/webp": "webp",
+  "image/gif": "gif",
+  "image/avif": "avif",
+  "image/bmp": "bmp",
+  "image/tiff": "tiff",
+  "image/heic": "heic",
+  "image/heif": "heif",
+  "image/jxl": "jxl",
+};
+
+const SVG = "image/svg+xml";
+const MEDIA_TYPE = /^[a-z\d][a-z\d.+-]{0,63}\/[a-z\d][a-z\d.+-]{0,63}$/;
+
+/**
+ * Returns the headers that say what a stored image is. A browser shows images of the listed types. Everything else is a
+ * download, and if a browser opens it anyway it runs no script: an SVG could otherwise act for the website that serves it.
+ */
+function toContentHeaders(contentType: string, id: string): Record<string, string> {
+  const type = contentType.trim().toLowerCase();
+  const extension = Object.hasOwn(SHOWN, type) ? SHOWN[type] : undefined;
+  const name = `filename="${id}.${extension ?? (type === SVG ? "svg" : "bin")}"`;
+  const headers = {
+    "content-type": MEDIA_TYPE.test(type) ? type : "application/octet-stream",
+    "x-content-type-options": "nosniff",
+  };
+  if (extension !== undefined) return { ...headers, "content-disposition": `inline; ${name}` };
+  return {
+    ...headers,
+    "content-disposition": `attachment; ${name}`,
+    "content-security-policy": "sandbox; default-src 'none'",
+  };
 }

@@ -20,12 +20,14 @@ import type { CallerLimits } from "../../types.js";
 import { createTaskKeeper } from "../../upstream/kept-task.js";
 import { createReferenceLoader } from "../../upstream/references.js";
 import type { EverySecond } from "../../util/async.js";
+import type { Tasks } from "./submit.js";
 import { openBody, removeBodies } from "./task-body.js";
 import { readTaskInput, type TaskBody, type TaskInput } from "./task-input.js";
 import { keepResult } from "./task-result.js";
 
 /** What running a task needs of the gateway. */
 export interface RunTaskParts extends RunParts, NormalizeParts, ReportParts {
+  readonly tasks: Pick<Tasks, "objects"> | undefined;
   readonly takeSlot: TakeSlot;
   readonly limits: CallerLimits | undefined;
   readonly bodyLimits: BodyLimits;
@@ -119,7 +121,7 @@ class TaskClient implements CallClient {
   }
 
   async receive(response: GatewayResponse, commit: Commit): Promise<GatewayResponse> {
-    const objects = this.#parts.results?.objects;
+    const objects = this.#parts.tasks?.objects;
     const until = this.#parts.now() + this.#running.options.keepMs;
     const result = await keepResult(response, { objects, until });
     return this.#end(commit, { status: "completed", result });
@@ -206,18 +208,19 @@ async function createCall(
   { input, logger, options }: TaskToRead,
 ): Promise<NormalizedCall> {
   const { endpoint, caller, isForm } = input;
-  const { results, bodyLimits, transport, everySecond } = parts;
+  const { bodyLimits, transport, everySecond } = parts;
+  const objects = parts.tasks?.objects;
+  const { store, track } = options;
   const callerLimits = mergeLimits(caller.limits, parts.limits);
   const read = toRequest(input.body);
   const slot = parts.takeSlot(read, { id: caller.id, concurrent: callerLimits.concurrent });
   try {
-    const body = await openBody(input.body, results?.objects);
+    const body = await openBody(input.body, objects);
     const { minBytesPerSecond, slowAfterSeconds } = bodyLimits;
     const pace = { minBytesPerSecond, seconds: slowAfterSeconds, everySecond };
     const fields = await readJson({ ...read, body }, Infinity, { bytes: slot.bytes, pace });
-    const linksOnly = results?.objects === undefined;
+    const linksOnly = objects === undefined;
     const { model, request } = normalizeFields(parts, { endpoint, caller, fields, isForm, linksOnly });
-    const { store, track } = options;
     return new NormalizedCall({
       billed: toBilled(task, input),
       caller,
@@ -330,7 +333,7 @@ async function endUncontinued(
 
 /** Writes the end of a task and of its hold, and deletes its request. */
 async function endTask(
-  { holds, results }: RunTaskParts,
+  { holds, tasks }: RunTaskParts,
   { task, logger }: TaskToEnd,
   { end, options }: { readonly end: TaskEnd; readonly options: RunTaskOptions },
 ): Promise<void> {
@@ -342,7 +345,7 @@ async function endTask(
     status,
     record,
   });
-  options.track(removeBodies([task.input], { objects: results?.objects, logger }));
+  options.track(removeBodies([task.input], { objects: tasks?.objects, logger }));
 }
 
 function toErrorJson(error: GatewayError, { maskKeys }: Pick<RunTaskParts, "maskKeys">): string {

@@ -12,9 +12,9 @@ import type { NormalizedCall } from "../../kernel/normalized-call.js";
 import type { IdempotencyOptions } from "../../options/options.js";
 import { readPrefer } from "../../request/prefer.js";
 import { type Endpoint, idempotencyScopeOf } from "../../request/route.js";
-import type { Results } from "../../results/results.js";
 import type { ImageRequest } from "../../types.js";
 import type { JsonObject } from "../../util/json.js";
+import type { PrivateObjects } from "../results/private-objects.js";
 import { readWebhookNames, type WebhookEndpoints } from "../webhooks/endpoints.js";
 import { FIRST_READ_SECONDS, renderAccepted } from "./render-task.js";
 import { keepBody } from "./task-body.js";
@@ -24,7 +24,6 @@ import { createTaskId } from "./task-object.js";
 /** What a submission needs of the gateway. */
 export interface SubmitParts extends AdmissionParts {
   readonly holds: Pick<Holds, "write">;
-  readonly results: Results | undefined;
   readonly beforeSend: BeforeSend | undefined;
   readonly idempotency: IdempotencyOptions;
   /** `undefined` without `billing`. */
@@ -39,6 +38,8 @@ export interface SubmitParts extends AdmissionParts {
 /** Tasks, as a submission uses them. */
 export interface Tasks {
   readonly store: TaskStore;
+  /** Where long requests and results are kept. `undefined` without a store of results that can read them. */
+  readonly objects: PrivateObjects | undefined;
   /** How long a task may wait in the queue, in milliseconds. */
   readonly ttlMs: number;
   /** How long a task is kept after its end, in milliseconds. */
@@ -152,18 +153,18 @@ async function storeTask(
   submission: TaskToSubmit,
   more: Pick<NewTask, "webhooks" | "repeat">,
 ): Promise<Task> {
-  const { tasks, results, holds, now } = parts;
+  const { tasks, holds, now } = parts;
+  const { store, objects, ttlMs } = tasks;
   const { fields } = submission;
   const { caller, billed, logger, keepAlive } = submission.call;
   const id = createTaskId();
-  const body = await keepBody(fields, { objects: results?.objects, neededUntil: now() + tasks.ttlMs });
+  const body = await keepBody(fields, { objects, neededUntil: now() + ttlMs });
   const removeBody = async (): Promise<void> => {
     if (body.kind === "inline") return;
-    await results?.objects?.remove(body.id).catch((err: unknown) => {
+    await objects?.remove(body.id).catch((err: unknown) => {
       logger.warn({ err }, "The store of results did not delete the request of a task; it expires.");
     });
   };
-  const { store } = tasks;
   const stored = toNewTask(parts, submission, { ...more, id, body });
   let submitted: TaskSubmission;
   try {

@@ -5,7 +5,7 @@ import type { TaskStore } from "../../billing/task-store.js";
 import { GatewayError } from "../../errors.js";
 import type { Logger } from "../../logger.js";
 import { toEnvelope } from "../../responses/envelope.js";
-import type { PrivateObjects } from "../../results/private-objects.js";
+import type { PrivateObjects } from "../results/private-objects.js";
 import { removeBodies } from "./task-body.js";
 
 /** What {@link createTaskSweep} needs of the gateway. */

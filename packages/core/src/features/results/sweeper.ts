@@ -1,4 +1,4 @@
-import type { Logger } from "../logger.js";
+import type { Logger } from "../../logger.js";
 
 /** Deletes expired images about once an hour. */
 export interface Sweeper {
