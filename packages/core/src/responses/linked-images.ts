@@ -49,7 +49,7 @@ export async function openLink(
 }
 
 /** Delivers several images that are links or have short base64, a few at a time. */
-export function deliverAll(
+export async function deliverAll(
   delivery: ImageDelivery,
   images: readonly WholeImage[],
 ): Promise<readonly (ResultImage | undefined)[]> {
@@ -61,7 +61,7 @@ export function deliverAll(
  *
  * @param signal ends the downloads when nothing is sent any more
  */
-export function deliverSmall(
+export async function deliverSmall(
   delivery: ImageDelivery,
   images: readonly WholeImage[],
   { budget, signal }: { readonly budget: ImageBudget; readonly signal?: AbortSignal | undefined },
