@@ -31,7 +31,7 @@ it("docs/errors.md lists every error code with its status and type, in the order
 
 it("docs/configuration.md lists exactly the options of the gateway", () => {
   const expected = [
-    ...readMembers("packages/core/src/options/options.ts", "GatewayOptions extends Preferences"),
+    ...readMembers("packages/core/src/gateway-options/options.ts", "GatewayOptions extends Preferences"),
     ...readMembers("packages/core/src/types.ts", "Preferences"),
   ];
 

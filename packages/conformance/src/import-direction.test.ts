@@ -52,7 +52,7 @@ const RUNTIME_BOUND: Readonly<Record<string, readonly string[]>> = {
     "request/json.ts",
     "images/reference-image.ts",
     "auth/api-key.ts",
-    "admission/idempotency.ts",
+    "features/limits/idempotency.ts",
   ],
   "node:crypto": ["util/sha256.ts"],
   "node:fs": [

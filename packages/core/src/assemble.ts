@@ -2,8 +2,6 @@ import { createRefusals } from "#refusals";
 import { openTemporaryFile } from "#temporary-file";
 import { createTransport } from "#transport";
 import { createByteBudget } from "./admission/byte-budget.js";
-import { createMemoryAdmissionStore } from "./admission/memory-store.js";
-import { createPauses } from "./admission/pauses.js";
 import { createSlots } from "./admission/slot.js";
 import { findBudgetStore } from "./billing/budget.js";
 import { type CallerStore, findCallerStore } from "./billing/caller-store.js";
@@ -18,44 +16,42 @@ import { createChannelHealth } from "./channels/health.js";
 import { DEFAULT_HEALTH_POLICY } from "./channels/health-record.js";
 import { createRetryBudgets, DEFAULT_RETRY_BUDGET, type RetryBudgetPolicy } from "./channels/retry-budget.js";
 import { type Configuration, type ConfigurationContext, configure, configureFirst } from "./configuration.js";
-import { type CallContinuer, createCallContinuer } from "./continue-calls.js";
+import { type CallContinuer, createCallContinuer, createCallKeeper } from "./continue-calls.js";
+import type { Chore } from "./contract/chore.js";
 import type { CallObservation } from "./contract/observer.js";
 import { createEvents, createRequestId } from "./events.js";
 import { createStoredCallers, type StoredCallers } from "./features/callers/stored-callers.js";
+import { type ChannelPauses, createPauses } from "./features/channel-control/pauses.js";
+import { createAdmission } from "./features/limits/admit.js";
+import { createMemoryAdmissionStore } from "./features/limits/memory-store.js";
+import { createOwnCrowdedError } from "./features/limits/rate-limit-headers.js";
+import type { AdmissionStore } from "./features/limits/store.js";
 import type { ModelsParts } from "./features/models-list/models-endpoint.js";
 import type { RefusalRecorder } from "./features/refusals/refusals.js";
 import { createResults, type Results } from "./features/results/results.js";
-import { createSweeper, type Sweeper } from "./features/results/sweeper.js";
+import { createSweeper } from "./features/results/sweeper.js";
 import { findTaskStore } from "./features/tasks/find-task-store.js";
-import type { Tasks } from "./features/tasks/submit.js";
+import { createTaskSubmissions, type Tasks } from "./features/tasks/submit.js";
 import { createTaskSweep, type SweepTasks } from "./features/tasks/sweep.js";
 import { writeTaskSummary } from "./features/tasks/task-object.js";
+import { DEFAULT_TASKS } from "./features/tasks/task-options.js";
 import { createTaskWorker, type TaskWorker } from "./features/tasks/worker.js";
 import { createCallLog } from "./features/telemetry/call-log.js";
 import { createObservation } from "./features/telemetry/observation.js";
 import { type AlertWebhooksParts, createAlertWebhooks } from "./features/webhooks/budget-alerts.js";
 import { createWebhooks, type WebhookDelivery } from "./features/webhooks/webhooks.js";
+import { loadOptions } from "./gateway-options/load.js";
+import type { GatewayOptions } from "./gateway-options/options.js";
 import { createSpool, toSpoolBytes } from "./images/spool.js";
-import { createMaintenance, createTracker, type Maintenance, type Tracker } from "./lifecycle.js";
+import { createMaintenance, createTracker, type Maintenance, type Tracker } from "./kernel/lifecycle.js";
+import { createReloadable, type Reloadable } from "./kernel/reloadable.js";
 import { consoleLogger, createSafeLogger, type Logger } from "./logger.js";
-import { loadOptions } from "./options/load.js";
-import {
-  DEFAULT_BODY_LIMITS,
-  DEFAULT_IDEMPOTENCY,
-  DEFAULT_MAX_BYTES_IN_FLIGHT,
-  DEFAULT_MAX_CALLER_SHARE,
-  DEFAULT_MAX_UPSTREAM_RESPONSE_BYTES,
-  DEFAULT_RESPONSE_IDLE_SECONDS,
-  DEFAULT_TASKS,
-  DEFAULT_UPLOAD_MEMORY_BYTES,
-  type GatewayOptions,
-} from "./options/options.js";
+import { DEFAULTS, withDefaults } from "./options/options.js";
 import type { PipelineParts } from "./pipeline.js";
-import { createReloadable, type Reloadable } from "./reloadable.js";
 import { findPathBefore } from "./request/route.js";
 import { createReaderLimit } from "./responses/reader-limit.js";
 import { createBackgroundReads } from "./responses/relay.js";
-import type { Cooldown } from "./types.js";
+import type { CallerLimits, Cooldown } from "./types.js";
 import type { Transport } from "./upstream/transport.js";
 import { createFetchTransport } from "./upstream/transport-fetch.js";
 import { createEverySecond, type Repeat, repeatByTimer, sleepByTimer } from "./util/async.js";
@@ -68,7 +64,11 @@ export interface GatewayAssembly {
   readonly reloadable: Reloadable<GatewayParts>;
   readonly tracker: Tracker;
   readonly maintenance: Maintenance;
-  /** Runs tasks. `undefined` if the ledger keeps none. */
+  /** The background work of the features, in the order in which it is done. */
+  readonly chores: readonly Chore[];
+  /** Ends lost tasks. `undefined` if the ledger keeps none, as is `worker`. */
+  readonly sweepTasks: SweepTasks | undefined;
+  /** Runs tasks. */
   readonly worker: TaskWorker | undefined;
   readonly webhooks: WebhookDelivery;
   /** Continues the requests that dead processes left. `undefined` if the ledger keeps none. */
@@ -130,11 +130,16 @@ export function assembleGateway(
       },
     },
   );
-  const combine = (configuration: Configuration): GatewayParts => ({
-    ...permanent,
-    ...configuration,
-    transport: configuration.maskTransport(permanent.transport),
-  });
+  const combine = (configuration: Configuration): GatewayParts => {
+    const { tasks } = permanent;
+    const parts = { ...permanent, ...configuration };
+    return {
+      ...parts,
+      transport: configuration.maskTransport(permanent.transport),
+      submissions: tasks && createTaskSubmissions({ ...parts, tasks }),
+      keepCall: createCallKeeper(parts),
+    };
+  };
   const reloadable = createReloadable(
     first instanceof Promise ? first.then(combine) : combine(first),
     async () => combine(configure(await loadOptions(options), context)),
@@ -144,30 +149,29 @@ export function assembleGateway(
       permanent.retryBudgets.retain(Object.keys(models));
     },
   );
-  const worker = permanent.tasks && createWorker(permanent, permanent.tasks, () => reloadable.get());
+  const { tasks, results, pauses } = permanent;
+  const loadParts = (): Promise<GatewayParts> => reloadable.get();
+  const worker = tasks && createTaskWorker({ ...permanent, ...tasks, loadParts });
+  const sweepTasks = tasks && createTaskSweep({ ...permanent, ...tasks });
   const webhooks = createWebhooks({
     ...permanent,
-    tasks: permanent.tasks?.store,
+    tasks: tasks?.store,
     endpoints: () => reloadable.current?.webhookEndpoints,
     writeSummary: writeTaskSummary,
   });
-  const continuer = createCallContinuer({ ...permanent, loadParts: () => reloadable.get() });
-  const continuesInBatches = options.tasks?.concurrency === 0;
-  const maintenance = createMaintenance(
-    {
-      ...permanent,
-      worker,
-      webhooks,
-      continuer,
-      continuesInBatches,
-      async refreshPauses() {
-        const { current } = reloadable;
-        if (current !== undefined) await permanent.pauses.refresh(current.channels);
-      },
-    },
-    dependencies.repeat,
-  );
-  return { permanent, reloadable, tracker, maintenance, worker, webhooks, continuer };
+  const continuer = createCallContinuer({ ...permanent, loadParts });
+  // With a concurrency of 0 calls are continued by `runTasks` only.
+  const takeOver = options.tasks?.concurrency === 0 ? undefined : continuer?.run;
+  const chores = [
+    results?.sweep && createSweeper(results.sweep, permanent),
+    continuer && { takeOver, stop: continuer.stop },
+    worker,
+    sweepTasks && { sweep: sweepTasks },
+    webhooks,
+    { begin: () => reloadable.current && pauses.refresh(reloadable.current.channels) },
+  ].filter((chore) => chore !== undefined);
+  const maintenance = createMaintenance({ ...permanent, chores }, dependencies.repeat);
+  return { permanent, reloadable, tracker, maintenance, chores, sweepTasks, worker, webhooks, continuer };
 }
 
 /** Returns `undefined` if nothing observes calls. */
@@ -188,16 +192,12 @@ function createOptionalObservation(
   return observation;
 }
 
-function createWorker(
-  { holds, track, logger }: PermanentParts,
-  { store, concurrency, keepMs }: PermanentTasks,
-  loadParts: () => Promise<GatewayParts>,
-): TaskWorker {
-  return createTaskWorker({ store, holds, concurrency, keepMs, loadParts, track, logger });
-}
-
 /** The parts that do not depend on options that can be reloaded. */
-interface PermanentParts extends Omit<PipelineParts & ModelsParts, keyof Configuration> {
+interface PermanentParts
+  extends Omit<PipelineParts & ModelsParts, keyof Configuration | "submissions" | "keepCall"> {
+  readonly admissionStore: AdmissionStore;
+  readonly limits: CallerLimits | undefined;
+  readonly pauses: ChannelPauses;
   readonly repeat: Repeat;
   readonly ledger: Ledger;
   /** `undefined` if the ledger does not count by period. */
@@ -207,9 +207,7 @@ interface PermanentParts extends Omit<PipelineParts & ModelsParts, keyof Configu
   readonly onLost: LostPolicy;
   /** `undefined` without the option `results`. */
   readonly results: Results | undefined;
-  readonly sweeper: Sweeper | undefined;
   readonly tasks: PermanentTasks | undefined;
-  readonly sweepTasks: SweepTasks | undefined;
   /** Both are `undefined` if the ledger keeps no callers. */
   readonly callerStore: CallerStore | undefined;
   readonly storedCallers: StoredCallers | undefined;
@@ -238,18 +236,20 @@ function createPermanentParts(
   lasting: LastingParts,
 ): PermanentParts {
   const { now, repeat = repeatByTimer } = dependencies;
-  const { ledger, logger, track, findEndpoints } = lasting;
+  const { ledger, logger, findEndpoints } = lasting;
   const refusals = createRefusals({ ledger, logger, now, repeat });
   const budgetStore = findBudgetStore(ledger);
   const onLost = options.billing?.onLost ?? "release";
-  const admission = options.admission ?? createMemoryAdmissionStore({ now });
+  const admissionStore = options.admission ?? createMemoryAdmissionStore({ now });
+  const pauses = createPauses(admissionStore, now, logger);
+  const { limits } = options;
   const budget = createByteBudget({
-    maxBytes: options.maxBytesInFlight ?? DEFAULT_MAX_BYTES_IN_FLIGHT,
-    maxCallerShare: options.maxCallerShare ?? DEFAULT_MAX_CALLER_SHARE,
+    maxBytes: options.maxBytesInFlight ?? DEFAULTS.maxBytesInFlight,
+    maxCallerShare: options.maxCallerShare ?? DEFAULTS.maxCallerShare,
     now,
   });
   const spool = createSpool({
-    memoryBytes: toSpoolBytes(options.uploadMemoryBytes ?? DEFAULT_UPLOAD_MEMORY_BYTES),
+    memoryBytes: toSpoolBytes(options.uploadMemoryBytes ?? DEFAULTS.uploadMemoryBytes),
     openFile: openTemporaryFile,
   });
   const random = dependencies.random ?? Math.random;
@@ -258,11 +258,16 @@ function createPermanentParts(
   const tasks = createTasks(options, ledger, results?.objects);
   const shareCooldown = async (id: string, cooldown: Cooldown | undefined): Promise<void> => {
     try {
-      await admission.setCooldown(id, cooldown);
+      await admissionStore.setCooldown(id, cooldown);
     } catch (error) {
       logger.warn({ err: error }, "The admission store failed; a cooldown is known to this process only.");
     }
   };
+  const health = createChannelHealth(
+    now,
+    DEFAULT_HEALTH_POLICY,
+    (id, cooldown) => void shareCooldown(id, cooldown),
+  );
   const transport =
     dependencies.transport ?? (options.fetch ? createFetchTransport(options.fetch) : createTransport());
   const alertWebhooks =
@@ -272,7 +277,15 @@ function createPermanentParts(
     now,
     refusals,
     refused: refusals.add,
-    admission,
+    admissionStore,
+    admission: createAdmission({
+      logger,
+      admissionStore,
+      health,
+      pauses,
+      limits,
+      idempotency: withDefaults(DEFAULTS.idempotency, options.idempotency),
+    }),
     events: createEvents(options, logger),
     delivery: createRecordDelivery({ ledger, send: options.onUsage, logger }),
     budgetStore,
@@ -284,26 +297,16 @@ function createPermanentParts(
     }),
     holds: createHolds({ ledger, logger, onLost, now }),
     onLost,
-    takeSlot: createSlots(budget, spool),
-    limits: options.limits,
+    takeSlot: createSlots(budget, spool, createOwnCrowdedError),
+    limits,
     showPrices: options.showPrices ?? false,
     showCharge: options.showCharge ?? false,
-    idempotency: {
-      seconds: options.idempotency?.seconds ?? DEFAULT_IDEMPOTENCY.seconds,
-      maxResponseBytes: options.idempotency?.maxResponseBytes ?? DEFAULT_IDEMPOTENCY.maxResponseBytes,
-    },
     preferences: {
       responseFormat: options.responseFormat,
       streamFormat: options.streamFormat,
       sizes: options.sizes,
     },
-    bodyLimits: {
-      json: options.bodyLimits?.json ?? DEFAULT_BODY_LIMITS.json,
-      form: options.bodyLimits?.form ?? DEFAULT_BODY_LIMITS.form,
-      file: options.bodyLimits?.file ?? DEFAULT_BODY_LIMITS.file,
-      minBytesPerSecond: options.bodyLimits?.minBytesPerSecond ?? DEFAULT_BODY_LIMITS.minBytesPerSecond,
-      slowAfterSeconds: options.bodyLimits?.slowAfterSeconds ?? DEFAULT_BODY_LIMITS.slowAfterSeconds,
-    },
+    bodyLimits: withDefaults(DEFAULTS.bodyLimits, options.bodyLimits),
     repeat,
     everySecond: createEverySecond(repeat),
     beforeSend: options.beforeSend,
@@ -311,16 +314,12 @@ function createPermanentParts(
     maxHeldImageBytes: dependencies.maxHeldImageBytes ?? MAX_HELD_IMAGE_BYTES,
     heartbeatMs: options.heartbeatSeconds && options.heartbeatSeconds * 1000,
     backgroundReads: createBackgroundReads(BACKGROUND_READS),
-    maxResponseBytes: options.maxUpstreamResponseBytes ?? DEFAULT_MAX_UPSTREAM_RESPONSE_BYTES,
-    pauses: createPauses({ admission, now, logger }),
+    maxResponseBytes: options.maxUpstreamResponseBytes ?? DEFAULTS.maxUpstreamResponseBytes,
+    pauses,
     history: createAttemptHistory(now),
-    health: createChannelHealth(
-      now,
-      DEFAULT_HEALTH_POLICY,
-      (id, cooldown) => void shareCooldown(id, cooldown),
-    ),
+    health,
     readerLimit: createReaderLimit(
-      (options.responseIdleSeconds ?? DEFAULT_RESPONSE_IDLE_SECONDS) * 1000,
+      (options.responseIdleSeconds ?? DEFAULTS.responseIdleSeconds) * 1000,
       logger,
     ),
     retryBudgets: createRetryBudgets(now, dependencies.retryBudget ?? DEFAULT_RETRY_BUDGET),
@@ -328,34 +327,26 @@ function createPermanentParts(
     sleep: dependencies.sleep ?? sleepByTimer,
     results,
     tasks,
-    sweepTasks: tasks && createTaskSweep({ ...tasks, onLost, logger, track }),
-    sweeper: results?.sweep && createSweeper(results.sweep, { now, random, logger }),
     createId: dependencies.createId ?? createRequestId,
     transport,
   };
 }
 
 function createTasks(
-  { tasks = {}, basePath = "" }: GatewayOptions,
+  { tasks, basePath = "" }: GatewayOptions,
   ledger: Ledger,
   objects: Tasks["objects"],
 ): PermanentTasks | undefined {
   const store = findTaskStore(ledger);
   if (store === undefined) return undefined;
-  const {
-    concurrency = DEFAULT_TASKS.concurrency,
-    expiresAfterSeconds = DEFAULT_TASKS.expiresAfterSeconds,
-    keepSeconds = DEFAULT_TASKS.keepSeconds,
-    maxOpen = DEFAULT_TASKS.maxOpen,
-    maxOpenBytes = DEFAULT_TASKS.maxOpenBytes,
-  } = tasks;
+  const set = withDefaults(DEFAULT_TASKS, tasks);
   return {
     store,
     objects,
-    concurrency,
-    ttlMs: expiresAfterSeconds * 1000,
-    keepMs: keepSeconds * 1000,
-    room: { tasks: maxOpen, bytes: maxOpenBytes },
+    concurrency: set.concurrency,
+    ttlMs: set.expiresAfterSeconds * 1000,
+    keepMs: set.keepSeconds * 1000,
+    room: { tasks: set.maxOpen, bytes: set.maxOpenBytes },
     findBasePath: (request, endpoint) => findPathBefore(request, endpoint, basePath),
   };
 }

@@ -4,7 +4,7 @@ import type { BudgetAlert } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
 import type { UsageRecord } from "./billing/records.js";
 import { GatewayError } from "./errors.js";
-import type { GatewayOptions } from "./options/options.js";
+import type { GatewayOptions } from "./gateway-options/options.js";
 import { createOpenStreams } from "./testing/open-streams.js";
 import {
   ARK_RESPONSE,

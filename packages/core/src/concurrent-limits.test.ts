@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { GatewayOptions } from "./options/options.js";
+import type { GatewayOptions } from "./gateway-options/options.js";
 import { headersOf, openLimited, statusesOf } from "./testing/limited-gateway.js";
 import { createOpenStreams } from "./testing/open-streams.js";
 import { ARK_RESPONSE, createPost, type Provider } from "./testing/test-gateway.js";

@@ -13,8 +13,12 @@ import { createPriceList } from "./billing/pricing.js";
 import { type Channel, createChannel, secretsOf } from "./channels/channel.js";
 import type { StoredCallerRules } from "./features/callers/callers.js";
 import type { StoredCallers } from "./features/callers/stored-callers.js";
+import { pauseIdOf } from "./features/channel-control/pauses.js";
 import { describeModels, type ModelsParts } from "./features/models-list/models-endpoint.js";
-import { createWebhookEndpoints } from "./features/webhooks/endpoints.js";
+import { createWebhookEndpoints, type WebhookEndpoints } from "./features/webhooks/endpoints.js";
+import { checkFixedOptions, checkOptions } from "./gateway-options/check-options.js";
+import { type LoadedOptions, loadOptions } from "./gateway-options/load.js";
+import type { GatewayOptions } from "./gateway-options/options.js";
 import type { Logger } from "./logger.js";
 import { listModels, type ModelNameSources } from "./models/list-models.js";
 import {
@@ -24,9 +28,6 @@ import {
   type ModelTables,
   mayUseModel,
 } from "./models/resolve-model.js";
-import { type LoadedOptions, loadOptions } from "./options/load.js";
-import type { GatewayOptions } from "./options/options.js";
-import { checkFixedOptions, checkOptions } from "./options/validate.js";
 import type { PipelineParts } from "./pipeline.js";
 import { createKeyMask, createSecretMask } from "./redact.js";
 import type { Caller } from "./types.js";
@@ -54,11 +55,10 @@ export function configureFirst(
 
 /** The parts that depend on options that can be reloaded. */
 export interface Configuration
-  extends Pick<
-      PipelineParts,
-      "authenticate" | "resolveModel" | "prices" | "mask" | "maskKeys" | "webhookEndpoints"
-    >,
+  extends Pick<PipelineParts, "authenticate" | "resolveModel" | "prices" | "mask" | "maskKeys">,
     Pick<ModelsParts, "listModels" | "mayUseModel"> {
+  /** Where the gateway reports the end of tasks to callers. `undefined` without the option `webhooks`. */
+  readonly webhookEndpoints: WebhookEndpoints | undefined;
   /** In the order of the options. */
   readonly channels: readonly Channel[];
   readonly models: LoadedOptions["models"];
@@ -93,7 +93,11 @@ export function configure(options: LoadedOptions, context: ConfigurationContext)
   const masks = { maskKeys, bytes: createByteMask(secrets) };
   const capabilities = createCapabilityTable(options.capabilities);
   const callerRules = toCallerRules(options);
-  const resolveModel = createModelResolver({ ...toModelTables(options), capabilities }, families, channels);
+  const resolveModel = createModelResolver(
+    { ...toModelTables(options), capabilities, pauseIdOf },
+    families,
+    channels,
+  );
   return {
     channels,
     models: options.models,

@@ -4,12 +4,12 @@ import { type PriceList, type PriceTerms, restorePrice } from "./billing/pricing
 import type { BilledRequest } from "./billing/records.js";
 import { createReport, type ReportParts, type RequestReport } from "./events.js";
 import type { GatewayResponse } from "./http.js";
-import { NormalizedCall } from "./kernel/normalized-call.js";
+import { type KeepCall, NormalizedCall } from "./kernel/normalized-call.js";
 import { type CallClient, endFailed, endLost, NO_RESPONSE, type RunParts, run } from "./kernel/run.js";
 import { type Logger, RequestLogger } from "./logger.js";
 import type { ModelResolver, ResolvedModel } from "./models/resolve-model.js";
 import type { ImageRequest } from "./types.js";
-import { createTaskKeeper, type TaskKeeper } from "./upstream/kept-task.js";
+import { createTaskKeeper } from "./upstream/kept-task.js";
 import { isJsonObject, type JsonObject } from "./util/json.js";
 
 /**
@@ -22,9 +22,9 @@ export interface CallContinuer {
    *
    * @returns a promise that is fulfilled when they have ended
    */
-  run(): Promise<{ readonly ended: Promise<unknown> }>;
+  readonly run: () => Promise<{ readonly ended: Promise<unknown> }>;
   /** From now on no further request is taken. */
-  stop(): void;
+  readonly stop: () => void;
 }
 
 /** What continuing a request needs of the gateway, with one set of options. */
@@ -170,33 +170,30 @@ function toBilled(held: KeptHold["hold"], { receivedAt, bounds, price }: StoredC
   };
 }
 
-/** A request that is about to be sent. */
-interface CallToKeep extends Pick<NormalizedCall, "model" | "request"> {
-  readonly billed: BilledRequest;
-  /** Links the continued call to this one, for telemetry. */
-  readonly link: string | undefined;
-}
-
-/** Creates what keeps the provider's tasks of a request with its hold. `undefined` if there are none to keep. */
-export function createCallKeeper(
-  { holds, prices }: Pick<ContinuedCallParts, "holds" | "prices">,
-  { model, request, billed, link }: CallToKeep,
-): TaskKeeper | undefined {
-  if (holds.keepUpstream === undefined || !mayBecomeTask(model)) return undefined;
-  const { id, receivedAt, bounds, group } = billed;
-  return createTaskKeeper(async (tasks) => {
-    const price = prices?.findTerms(model.name, group);
-    const call: StoredCall = {
-      version: VERSION,
-      receivedAt,
-      bounds,
-      price,
-      request: withoutContent(request),
-      tasks,
-      link,
-    };
-    await holds.keepUpstream?.(id, JSON.stringify(call));
-  });
+/** Creates what keeps calls with their holds. `undefined` if the ledger cannot keep them. */
+export function createCallKeeper({
+  holds,
+  prices,
+}: Pick<ContinuedCallParts, "holds" | "prices">): KeepCall | undefined {
+  const { keepUpstream } = holds;
+  if (keepUpstream === undefined) return undefined;
+  return ({ model, request, billed }, link) => {
+    if (!mayBecomeTask(model)) return undefined;
+    const { id, receivedAt, bounds, group } = billed;
+    return createTaskKeeper(async (tasks) => {
+      const price = prices?.findTerms(model.name, group);
+      const call: StoredCall = {
+        version: VERSION,
+        receivedAt,
+        bounds,
+        price,
+        request: withoutContent(request),
+        tasks,
+        link,
+      };
+      await keepUpstream(id, JSON.stringify(call));
+    });
+  };
 }
 
 const mayBecomeTask = ({ channels }: ResolvedModel): boolean =>

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
 import type { TaskLedger } from "./billing/task-store.js";
-import type { GatewayOptions } from "./options/options.js";
+import type { GatewayOptions } from "./gateway-options/options.js";
 import { cutOffWhenPolled, DONE, openDarkroom, openWaitingDarkroom, until } from "./testing/open-darkroom.js";
 import type { Provider, TestGateway } from "./testing/test-gateway.js";
 

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { GatewayError } from "./errors.js";
 import type { FailureEvent, RequestEvent } from "./events.js";
-import type { GatewayOptions } from "./options/options.js";
+import type { GatewayOptions } from "./gateway-options/options.js";
 import { measureHeap } from "./testing/measure-heap.js";
 import {
   ARK_RESPONSE,

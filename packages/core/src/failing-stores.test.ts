@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from "vitest";
-import { createMemoryAdmissionStore } from "./admission/memory-store.js";
-import type { AdmissionStore } from "./admission/store.js";
 import type { Ledger } from "./billing/ledger.js";
 import { createMemoryLedger } from "./billing/memory-ledger.js";
 import { GatewayError } from "./errors.js";
-import type { GatewayOptions } from "./options/options.js";
+import { createMemoryAdmissionStore } from "./features/limits/memory-store.js";
+import type { AdmissionStore } from "./features/limits/store.js";
+import type { GatewayOptions } from "./gateway-options/options.js";
 import { CALLER_KEY, createTestGateway, type Provider } from "./testing/test-gateway.js";
 
 const BODY = { model: "doodle", prompt: "a fox" };

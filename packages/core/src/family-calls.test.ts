@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { GatewayOptions } from "./options/options.js";
+import type { GatewayOptions } from "./gateway-options/options.js";
 import { FORM_TYPE, formBytes, JPEG, PNG, PNG_URL } from "./testing/form-bytes.js";
 import { MemoryResults } from "./testing/memory-results.js";
 import { painter } from "./testing/painter.js";

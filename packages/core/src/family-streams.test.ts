@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { describe, expect, it } from "vitest";
 import type { Family } from "./families/family.js";
 import type { StreamReader } from "./families/response-shape.js";
-import type { GatewayOptions } from "./options/options.js";
+import type { GatewayOptions } from "./gateway-options/options.js";
 import { PNG } from "./testing/form-bytes.js";
 import { MemoryResults } from "./testing/memory-results.js";
 import { painter } from "./testing/painter.js";

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
-import type { GatewayOptions } from "./options/options.js";
+import type { GatewayOptions } from "./gateway-options/options.js";
 import { type LoopbackServer, startServer } from "./testing/start-server.js";
 import {
   ARK_RESPONSE,

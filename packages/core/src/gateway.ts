@@ -1,12 +1,12 @@
-import { createLimitReports, type LimitReports } from "./admission/read-limits.js";
 import { assembleGateway, type Dependencies, type GatewayAssembly, type GatewayParts } from "./assemble.js";
 import { createGatewayUsage } from "./billing/gateway-usage.js";
 import type { PriceTables } from "./billing/model-details.js";
 import { type BudgetReports, createBudgetReports } from "./billing/read-budgets.js";
 import type { GatewayUsage } from "./billing/usage-history.js";
-import { findChannelStates } from "./channels/status.js";
+import type { Channel } from "./channels/channel.js";
 import { type Callers, createCallers } from "./features/callers/callers.js";
 import { type ChannelControl, createChannelControl } from "./features/channel-control/channel-control.js";
+import { findChannelStates } from "./features/channel-control/status.js";
 import { createCors } from "./features/cors/cors.js";
 import { type EstimateQuery, estimateRequest, type RequestEstimate } from "./features/estimate/estimate.js";
 import { createFilesRoute } from "./features/files/files-endpoint.js";
@@ -15,6 +15,7 @@ import {
   createHealthRoute,
   type HealthChecks,
 } from "./features/health/healthz-endpoint.js";
+import { createLimitReports, type LimitReports } from "./features/limits/read-limits.js";
 import { createModelsRoute } from "./features/models-list/models-endpoint.js";
 import { createDescriptionRoute, createReferenceRoute } from "./features/openapi/openapi-endpoint.js";
 import type { Refusals } from "./features/refusals/refusals.js";
@@ -24,11 +25,12 @@ import { createTaskWatch } from "./features/tasks/task-watch.js";
 import { createTasksRoute, TASKS_PATH, type TasksParts } from "./features/tasks/tasks-endpoint.js";
 import { watchOptions } from "./features/watch-options/watch-options.js";
 import type { Webhooks } from "./features/webhooks/webhooks.js";
+import type { GatewayOptions } from "./gateway-options/options.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
+import { closedError, shutDown } from "./kernel/lifecycle.js";
 import type { RouteHost } from "./kernel/route-host.js";
-import { closedError, shutDown } from "./lifecycle.js";
-import type { GatewayOptions, OptionsProblem } from "./options/options.js";
-import { findPriceProblems } from "./options/validate.js";
+import type { OptionsProblem } from "./options/options.js";
+import { findPriceProblems } from "./options/problems.js";
 import { type GatewayRoute, requestPath } from "./request/route.js";
 import { createRequestHandler } from "./request-handler.js";
 import { settlesWithin } from "./util/async.js";
@@ -202,7 +204,7 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
     handle: (request) => handler.handle(request),
     notFound: (request) => handler.notFound(request),
     fetch: createFetch(handler),
-    ...createChannelControl({ assembly, checks, isClosing }),
+    ...createChannelControl({ ...permanent, ...assembly, checks, isClosing }),
     estimate: async (request, asked) => estimateRequest(await reloadable.get(), request, asked),
     prices: async () => (await reloadable.get()).prices?.tables,
     checkPrices: findPriceProblems,
@@ -258,7 +260,11 @@ function createRoutes(
   const { logger } = permanent;
   const { openapi: document, reference: page } = options;
   const served = permanent.results?.served;
-  const health = { checks, channels: () => reloadable.current?.channels, states: permanent };
+  const health = {
+    checks,
+    channels: () => reloadable.current?.channels,
+    findStates: (channels: readonly Channel[]) => findChannelStates(channels, permanent),
+  };
   return [
     createModelsRoute(host),
     served && createFilesRoute(host, { ...permanent, served }),
@@ -311,13 +317,13 @@ const DEADLINE = "deadlineSeconds must be a number of seconds of at least 0; the
 
 /** Begins tasks for this time, and sends webhooks. Resolves with the number of tasks, when they have ended. */
 async function runBatch(
-  { permanent, tracker, worker, webhooks, continuer }: GatewayAssembly,
+  { permanent, tracker, sweepTasks, worker, webhooks, continuer }: GatewayAssembly,
   ms: number,
 ): Promise<number> {
   if (worker === undefined) throw new TypeError("The ledger of this gateway keeps no tasks.");
   const batch = (async () => {
     const continued = await continuer?.run();
-    await permanent.sweepTasks?.();
+    await sweepTasks?.();
     const count = await worker.runBatch(ms);
     await continued?.ended;
     await permanent.alerts.run();

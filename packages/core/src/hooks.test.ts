@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "./errors.js";
 import type { FailureEvent, RequestEvent } from "./events.js";
-import type { GatewayOptions } from "./options/options.js";
+import type { GatewayOptions } from "./gateway-options/options.js";
 import { createLazyQuery } from "./testing/lazy-query.js";
 import { createOpenStreams } from "./testing/open-streams.js";
 import {

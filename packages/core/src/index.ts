@@ -1,4 +1,3 @@
-export { createMemoryAdmissionStore } from "./admission/memory-store.js";
 export { type GeneratedApiKey, generateApiKey, hashApiKey } from "./auth/api-key.js";
 export type { Authenticate, CallerOptions } from "./auth/authenticate.js";
 export { createMemoryLedger } from "./billing/memory-ledger.js";
@@ -14,8 +13,11 @@ export {
 } from "./errors.js";
 export type { BeforeSend, FailureEvent, RequestEvent } from "./events.js";
 export type { Capabilities } from "./families/capabilities.js";
+export type { CorsOptions } from "./features/cors/cors.js";
+export { createMemoryAdmissionStore } from "./features/limits/memory-store.js";
 export type { AfterImage, AfterImageCall, FinishedImage } from "./features/results/after-image.js";
 export type { ResultsOptions } from "./features/results/results-options.js";
+export type { TaskOptions } from "./features/tasks/task-options.js";
 export type {
   CallerEndpoints,
   FindEndpoints,
@@ -23,18 +25,11 @@ export type {
   WebhooksOptions,
 } from "./features/webhooks/webhook-options.js";
 export { type CloseOptions, createGateway, type Gateway } from "./gateway.js";
+export { GatewayOptionsError } from "./gateway-options/check-options.js";
+export type { GatewayOptions } from "./gateway-options/options.js";
 export { consoleLogger, type Logger } from "./logger.js";
 export type { CapabilityRows, ModelOptions } from "./models/resolve-model.js";
-export type {
-  BillingOptions,
-  CorsOptions,
-  GatewayOptions,
-  IdempotencyOptions,
-  Loadable,
-  OptionsProblem,
-  TaskOptions,
-} from "./options/options.js";
-export { GatewayOptionsError } from "./options/validate.js";
+export type { BillingOptions, IdempotencyOptions, Loadable, OptionsProblem } from "./options/options.js";
 export type { BodyLimits } from "./request/read-request.js";
 export type {
   Caller,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { GatewayOptions } from "./options/options.js";
+import type { GatewayOptions } from "./gateway-options/options.js";
 import { headersOf, OTHER_KEY, openLimited, statusesOf } from "./testing/limited-gateway.js";
 import type { Provider, ReadResponse } from "./testing/test-gateway.js";
 import type { CallerLimits } from "./types.js";

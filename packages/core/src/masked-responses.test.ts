@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { GatewayError } from "./errors.js";
 import type { Family } from "./families/family.js";
 import { seedream } from "./families/index.js";
-import type { GatewayOptions } from "./options/options.js";
+import type { GatewayOptions } from "./gateway-options/options.js";
 import {
   ARK_KEY,
   ARK_RESPONSE,

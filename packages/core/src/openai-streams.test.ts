@@ -4,7 +4,7 @@ import type { Dependencies } from "./assemble.js";
 import type { FailureEvent } from "./events.js";
 import type { Family } from "./families/family.js";
 import { seedream } from "./families/seedream/seedream.js";
-import type { GatewayOptions } from "./options/options.js";
+import type { GatewayOptions } from "./gateway-options/options.js";
 import { createScriptedSource, type ScriptedSource } from "./testing/scripted-source.js";
 import {
   ARK_KEY,

@@ -1,11 +1,8 @@
-export type { PauseOptions, ResumeOptions } from "./admission/pauses.js";
-export type { LimitReports, LimitStatus } from "./admission/read-limits.js";
 export type { BudgetReports, BudgetStatus } from "./billing/read-budgets.js";
 export type { WebhookEndpointName, WebhookFilter, WebhookMessage } from "./billing/task-store.js";
 export type { GatewayUsage } from "./billing/usage-history.js";
 export type { AttemptCounts, ChannelError } from "./channels/attempt-history.js";
-export type { ChannelPause } from "./channels/paused.js";
-export type { ChannelState, ChannelStatus, KeyStatus, ModelStatus } from "./channels/status.js";
+export type { ChannelPause, ChannelState, KeyStatus, ModelStatus } from "./contract/channel-state.js";
 export type {
   CallerPatch,
   CallerSettings,
@@ -24,6 +21,8 @@ export type {
   RotateOptions,
 } from "./features/callers/callers.js";
 export type { ChannelControl, GatewayStatus } from "./features/channel-control/channel-control.js";
+export type { PauseOptions, ResumeOptions } from "./features/channel-control/pauses.js";
+export type { ChannelStatus } from "./features/channel-control/status.js";
 export type {
   ChannelProbe,
   ChannelProbeOptions,
@@ -33,6 +32,7 @@ export type {
 } from "./features/channel-probe/probe-channel.js";
 export type { EstimateQuery, RequestEstimate } from "./features/estimate/estimate.js";
 export type { HealthCheckStatus, HealthState } from "./features/health/healthz-endpoint.js";
+export type { LimitReports, LimitStatus } from "./features/limits/read-limits.js";
 export type { Refusal } from "./features/refusals/refusal.js";
 export type { Refusals } from "./features/refusals/refusals.js";
 export type { Webhooks } from "./features/webhooks/webhooks.js";

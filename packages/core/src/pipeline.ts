@@ -1,24 +1,19 @@
-import type { Admitted, Repeatable } from "./admission/admit.js";
-import { renderReplay } from "./admission/idempotency.js";
-import { mergeLimits } from "./admission/rate-limits.js";
 import type { Slot, TakeSlot } from "./admission/slot.js";
-import type { StoredResponse } from "./admission/store.js";
 import type { Authenticator } from "./auth/authenticate.js";
 import { toRequestBounds } from "./billing/charge.js";
 import type { Commit } from "./billing/commit.js";
 import { DEFAULT_GROUP } from "./billing/model-details.js";
 import type { PriceList } from "./billing/pricing.js";
 import type { BilledRequest } from "./billing/records.js";
-import { createCallKeeper } from "./continue-calls.js";
 import { type Arrival, type BeforeSend, createArrival, type ReportParts, RequestReport } from "./events.js";
-import { isAccepted, submitTask, submittedAsTask, type Tasks, wantsTask } from "./features/tasks/submit.js";
-import type { WebhookEndpoints } from "./features/webhooks/endpoints.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import { withDataUrlStrings } from "./images/data-url.js";
+import type { Admitted, Repeatable } from "./kernel/admission.js";
+import { createTracker, type Tracker } from "./kernel/lifecycle.js";
 import { type NormalizeParts, normalizeFields } from "./kernel/normalize-fields.js";
-import { NormalizedCall } from "./kernel/normalized-call.js";
+import { type KeepCall, NormalizedCall } from "./kernel/normalized-call.js";
 import { type CallClient, type RunParts, run } from "./kernel/run.js";
-import { createTracker, type Tracker } from "./lifecycle.js";
+import type { Submissions } from "./kernel/submissions.js";
 import { type Logger, RequestLogger } from "./logger.js";
 import type { SecretMask } from "./redact.js";
 import { readAttribution } from "./request/attribution.js";
@@ -40,12 +35,10 @@ export interface PipelineParts extends RunParts, NormalizeParts, ReportParts {
   readonly takeSlot: TakeSlot;
   /** `undefined` without `billing`. */
   readonly prices: PriceList | undefined;
-  /** The limits of callers that have none of their own. */
-  readonly limits: CallerLimits | undefined;
-  /** `undefined` if the ledger keeps no tasks. */
-  readonly tasks: Tasks | undefined;
-  /** Where the gateway reports the end of tasks to callers. `undefined` without the option `webhooks`. */
-  readonly webhookEndpoints: WebhookEndpoints | undefined;
+  /** `undefined`: every client waits for its response. */
+  readonly submissions: Submissions | undefined;
+  /** `undefined`: no other process can wait for the tasks of providers. */
+  readonly keepCall: KeepCall | undefined;
   /** Whether responses have the header `x-calotype-charge`. */
   readonly showCharge: boolean;
   readonly bodyLimits: BodyLimits;
@@ -77,8 +70,9 @@ export async function runPipeline(
     const caller = isPromiseLike(found) ? await found : found;
     report.setCaller(caller.id);
     checkHeaders(endpoint, request.headers);
-    const isTask = parts.tasks !== undefined && wantsTask(endpoint, request.headers);
-    const callerLimits = mergeLimits(caller.limits, parts.limits);
+    const { submissions } = parts;
+    const isTask = submissions?.wants(endpoint, request.headers) === true;
+    const callerLimits = parts.admission?.limitsOf(caller) ?? {};
     // A task counts in the limit on concurrent requests while it runs.
     const concurrent = isTask ? undefined : callerLimits.concurrent;
     slot = parts.takeSlot(request, { id: caller.id, concurrent });
@@ -88,8 +82,7 @@ export async function runPipeline(
     const fields = await readFields(request, { operation, isForm, limits, slot, everySecond });
     const call = waiting.createCall({ caller, callerLimits, slot, fields, isForm, isTask });
     if (isTask) {
-      const submission = { call, endpoint, isForm, fields };
-      response = await submitTask({ ...parts, tasks: parts.tasks }, request, submission);
+      response = await submissions.submit(request, { call, endpoint, isForm, fields });
       slot.release();
     } else {
       response = await run(parts, call, waiting);
@@ -169,7 +162,7 @@ class WaitingClient implements CallClient {
     const parts = this.#parts;
     const { headers } = this.#request;
     const { report } = this;
-    const linksOnly = isTask && parts.tasks?.objects === undefined;
+    const linksOnly = isTask && parts.submissions?.linksOnly === true;
     const normalized = { endpoint: this.#endpoint, caller, fields, isForm, linksOnly, report };
     const { model, request } = normalizeFields(parts, normalized);
     report.observer?.promptKnown(request.prompt);
@@ -209,7 +202,7 @@ class WaitingClient implements CallClient {
         slot,
         maxBytes: parts.bodyLimits.file,
       }),
-      taskKeeper: createCallKeeper(parts, { model, request, billed, link: report.observer?.link }),
+      taskKeeper: parts.keepCall?.({ model, request, billed }, report.observer?.link),
       report,
     });
     this.beforeSend = beforeSend && (() => beforeSend(withDataUrlStrings(request), caller));
@@ -220,9 +213,8 @@ class WaitingClient implements CallClient {
     return call;
   }
 
-  replay(stored: StoredResponse): GatewayResponse {
-    if (isAccepted(stored)) throw submittedAsTask();
-    return renderReplay(stored, this.#arrival.id);
+  checkReplay(response: GatewayResponse): void {
+    this.#parts.submissions?.checkReplay(response);
   }
 
   receive(response: GatewayResponse, commit: Commit): GatewayResponse {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { GatewayOptions } from "./options/options.js";
-import { GatewayOptionsError } from "./options/validate.js";
+import { GatewayOptionsError } from "./gateway-options/check-options.js";
+import type { GatewayOptions } from "./gateway-options/options.js";
 import {
   ARK_RESPONSE,
   CALLER_KEY,

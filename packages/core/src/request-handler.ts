@@ -1,10 +1,10 @@
 import type { GatewayAssembly, GatewayParts } from "./assemble.js";
+import type { Cors } from "./contract/cors.js";
 import { GatewayError, unavailable } from "./errors.js";
 import { type Arrival, createArrival, RequestReport, reportRefusal } from "./events.js";
-import type { Cors } from "./features/cors/cors.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
+import { closedError } from "./kernel/lifecycle.js";
 import type { RouteHost } from "./kernel/route-host.js";
-import { closedError } from "./lifecycle.js";
 import { holdHost, runPipeline } from "./pipeline.js";
 import { createRouteMatcher, type Endpoint, type GatewayRoute } from "./request/route.js";
 import { renderError } from "./responses/envelope.js";

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { GatewayError } from "./errors.js";
 import type { AfterImage } from "./features/results/after-image.js";
 import type { ImageToStore, ResultStore } from "./features/results/store.js";
-import type { GatewayOptions } from "./options/options.js";
+import type { GatewayOptions } from "./gateway-options/options.js";
 import { cutEvery } from "./testing/cut-bytes.js";
 import {
   createPost,

@@ -5,7 +5,7 @@ import { GatewayError } from "./errors.js";
 import { gemini } from "./families/gemini/gemini.js";
 import type { AfterImage } from "./features/results/after-image.js";
 import type { ImageToStore, ResultStore } from "./features/results/store.js";
-import type { GatewayOptions } from "./options/options.js";
+import type { GatewayOptions } from "./gateway-options/options.js";
 import { PNG } from "./testing/form-bytes.js";
 import { casesOf, createRandom, type Random, SEED } from "./testing/random.js";
 import {

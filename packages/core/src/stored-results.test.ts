@@ -4,7 +4,7 @@ import { GatewayError } from "./errors.js";
 import type { AfterImage } from "./features/results/after-image.js";
 import type { ResultsOptions } from "./features/results/results-options.js";
 import type { ImageToStore, ResultStore } from "./features/results/store.js";
-import type { GatewayOptions } from "./options/options.js";
+import type { GatewayOptions } from "./gateway-options/options.js";
 import { cutEvery } from "./testing/cut-bytes.js";
 import { createPost, createTestGateway, type Provider, type TestGateway } from "./testing/test-gateway.js";
 import { isJsonObject, type JsonObject } from "./util/json.js";

@@ -1,22 +1,4 @@
 export {
-  createMemoryAdmissionStore,
-  type MemoryAdmissionStore,
-  type MemoryAdmissionStoreOptions,
-} from "./admission/memory-store.js";
-export type {
-  AdmissionDecision,
-  AdmissionRequest,
-  AdmissionStore,
-  ConcurrencyLimit,
-  Counts,
-  CountsRequest,
-  IdempotencyOutcome,
-  IdempotencyRequest,
-  StoredResponse,
-  WindowLimit,
-  WindowState,
-} from "./admission/store.js";
-export {
   createAlert,
   createAlertListeners,
   findAlerts,
@@ -146,6 +128,24 @@ export type {
 } from "./billing/usage-history.js";
 export { createUsageHistory } from "./billing/usage-series.js";
 export { GatewayError } from "./errors.js";
+export {
+  createMemoryAdmissionStore,
+  type MemoryAdmissionStore,
+  type MemoryAdmissionStoreOptions,
+} from "./features/limits/memory-store.js";
+export type {
+  AdmissionDecision,
+  AdmissionRequest,
+  AdmissionStore,
+  ConcurrencyLimit,
+  Counts,
+  CountsRequest,
+  IdempotencyOutcome,
+  IdempotencyRequest,
+  StoredResponse,
+  WindowLimit,
+  WindowState,
+} from "./features/limits/store.js";
 export type { Refusal } from "./features/refusals/refusal.js";
 export {
   MAX_REFUSAL_BATCH,

@@ -23,10 +23,10 @@ export const countCode = (pattern: RegExp, where: (name: string) => boolean = ()
  * `families/` is the kernel.
  */
 const FEATURES =
-  /^features\/|^continue-calls\.ts|^operator\.ts|^(?:openapi|reference)\.ts|^billing\/(?:memory-tasks|memory-webhooks|memory-callers|memory-history|task-store|caller-store|reprice|reports|usage-|gateway-usage|periods|budget|read-budgets|record-pages)|^admission\/pauses|^channels\/(?:status|paused)/;
+  /^features\/|^continue-calls\.ts|^operator\.ts|^(?:openapi|reference)\.ts|^billing\/(?:memory-tasks|memory-webhooks|memory-callers|memory-history|task-store|caller-store|reprice|reports|usage-|gateway-usage|periods|budget|read-budgets|record-pages)/;
 /** What composes a gateway of all features, and the entry points. */
 const DOORS =
-  /^(?:index|gateway|assemble|configuration|stores|adapter|testing)\.ts$|^billing\/index\.ts$|^families\/index\.ts$/;
+  /^(?:index|gateway|assemble|configuration|stores|adapter|testing)\.ts$|^gateway-options\/|^billing\/index\.ts$|^families\/index\.ts$/;
 
 /** Imports from the kernel into features or into a family. */
 export function countImports(): number {

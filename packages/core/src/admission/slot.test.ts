@@ -1,15 +1,15 @@
 import { describe, expect, it, vi } from "vitest";
+import { createOwnCrowdedError } from "../features/limits/rate-limit-headers.js";
 import type { GatewayRequest } from "../http.js";
 import { createSpool } from "../images/spool.js";
 import { type ByteBudget, createByteBudget } from "./byte-budget.js";
 import { createSlots, type TakeSlot } from "./slot.js";
 
 const ME = { id: "me" };
-
 function open(maxBytes = 100): { readonly takeSlot: TakeSlot; readonly budget: ByteBudget } {
   const budget = createByteBudget({ maxBytes, maxCallerShare: 0.5, now: () => 0 });
   const spool = createSpool({ memoryBytes: 0, openFile: undefined });
-  return { budget, takeSlot: createSlots(budget, spool) };
+  return { budget, takeSlot: createSlots(budget, spool, createOwnCrowdedError) };
 }
 
 function request(headers: Record<string, string>): GatewayRequest {
@@ -57,7 +57,11 @@ describe("bytes of bodies", () => {
   it("of a form that is still read after its slot was released are not kept", async () => {
     const budget = createByteBudget({ maxBytes: 1_000_000, maxCallerShare: 1, now: () => 0 });
     const openFile = vi.fn<() => Promise<never>>(() => Promise.reject(new Error("It must not be opened.")));
-    const slot = createSlots(budget, createSpool({ memoryBytes: 0, openFile }))(request({}), ME);
+    const slot = createSlots(
+      budget,
+      createSpool({ memoryBytes: 0, openFile }),
+      createOwnCrowdedError,
+    )(request({}), ME);
     slot.release();
     await slot.spool.begin().write(new Uint8Array(300_000));
     expect(openFile).not.toHaveBeenCalled();

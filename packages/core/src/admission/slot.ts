@@ -3,7 +3,6 @@ import type { GatewayRequest } from "../http.js";
 import type { RequestSpool, Spool } from "../images/spool.js";
 import { CallerCounts } from "../util/fair-share.js";
 import type { ByteBudget, TakenBytes } from "./byte-budget.js";
-import { createCrowdedError } from "./rate-limit-headers.js";
 
 /** A call's share of the concurrency and of the bytes in flight of this process. */
 export interface Slot {
@@ -30,7 +29,11 @@ export type TakeSlot = (
 ) => Slot;
 
 /** Creates a {@link TakeSlot} without any slots taken. */
-export function createSlots(budget: ByteBudget, spool: Spool): TakeSlot {
+export function createSlots(
+  budget: ByteBudget,
+  spool: Spool,
+  createCrowdedError: (concurrent: number) => GatewayError,
+): TakeSlot {
   /** The number of slots that count, of each caller that has one. */
   const counts = new CallerCounts();
   return ({ headers }, { id, concurrent }) => {
@@ -39,7 +42,7 @@ export function createSlots(budget: ByteBudget, spool: Spool): TakeSlot {
       throw new GatewayError("request_too_large", `The body is larger than ${budget.maxBytes} bytes.`);
     }
     const isCounted = typeof concurrent === "number";
-    if (isCounted && counts.of(id) >= concurrent) throw crowded(concurrent);
+    if (isCounted && counts.of(id) >= concurrent) throw createCrowdedError(concurrent);
     const bytes = budget.open(id, length ?? 0);
     if (bytes === undefined) throw overloaded();
     if (!isCounted) return new OpenSlot(bytes, spool, () => undefined);
@@ -82,9 +85,4 @@ class OpenSlot implements Slot {
 function readLength(headers: GatewayRequest["headers"]): number | undefined {
   const header = headers.get("content-length");
   return header !== null && /^\d+$/.test(header) ? Number(header) : undefined;
-}
-
-function crowded(limit: number): GatewayError {
-  const concurrency = { key: "concurrent", limit, leaseMs: 0 };
-  return createCrowdedError({ windows: [], concurrency: [concurrency] }, concurrency, []);
 }

@@ -2,7 +2,7 @@ import type { AttemptFailure } from "../families/failure.js";
 import { type Channel, type ChannelKey, createModelHealthId, type Route } from "./channel.js";
 import { type ChannelHealth, isForAllKeys, scopeOf } from "./health.js";
 import { isRefusal } from "./health-record.js";
-import type { PausedChannels } from "./paused.js";
+import type { Pauses } from "./pauses.js";
 
 /** The routes of the attempts of one call, one after another. */
 export interface RoutePlan {
@@ -24,7 +24,7 @@ export interface RouteContext {
   /** A number from 0 up to, not including, 1. */
   readonly random: () => number;
   readonly health: ChannelHealth;
-  readonly pauses: PausedChannels;
+  readonly pauses: Pauses | undefined;
 }
 
 /** The service model of a call, and the channels that serve it. */
@@ -75,8 +75,9 @@ class OpenPlan implements RoutePlan {
   }
 
   next(): Route | undefined {
+    const { pauses } = this.#context;
     const now = this.#context.now();
-    this.#candidates = this.#context.pauses.withoutPaused(this.#candidates);
+    if (pauses !== undefined) this.#candidates = pauses.withoutPaused(this.#candidates);
     return this.#tried === undefined ? this.#first(now) : this.#another(now, this.#tried);
   }
 

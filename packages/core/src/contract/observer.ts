@@ -1,5 +1,5 @@
-import type { ChannelState } from "../channels/status.js";
 import type { Logger } from "../logger.js";
+import type { ChannelState } from "./channel-state.js";
 import type { AttemptObserver, CallObserver, StartedAttempt, StartedCall } from "./telemetry.js";
 
 /** What observes a call inside the gateway: it does not throw. */

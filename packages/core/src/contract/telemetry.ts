@@ -1,8 +1,8 @@
 import type { HoldEndReport } from "../billing/records.js";
-import type { ChannelState } from "../channels/status.js";
 import type { GatewayError } from "../errors.js";
 import type { HeaderReader } from "../http.js";
 import type { AttemptRecord, FailureScope, Operation } from "../types.js";
+import type { ChannelState } from "./channel-state.js";
 
 /**
  * Observes calls, for traces and metrics. `@calotype/opentelemetry` is one. What an observer throws is logged once, and

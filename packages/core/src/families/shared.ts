@@ -24,10 +24,15 @@ const OPENAI_ONLY: ReadonlySet<string> = new Set([
   "svg",
 ]);
 
-/** Fields of OpenAI's edits that no provider supports. Without them, the wrong part of the image would be edited. */
-const REFUSED: Readonly<Record<string, string>> = {
+/** The images of an edit besides the reference images, and what a client can do if the model takes none. */
+export const ADVICE = {
   mask: "describe the area to change in the prompt instead",
   markup: "describe the change in the prompt instead",
+} as const;
+
+/** Fields of OpenAI's edits that no provider supports. Without them, the wrong part of the image would be edited. */
+const REFUSED: Readonly<Record<string, string>> = {
+  ...ADVICE,
   file_id: "send image, a link or a data URL",
 };
 

@@ -1,8 +1,9 @@
 import { Buffer } from "node:buffer";
 import type { SettledRecord } from "../billing/records.js";
 import { createGateway } from "../gateway.js";
-import type { BillingOptions, GatewayOptions } from "../options/options.js";
-import { BUILT_IN_FAMILIES } from "../options/validate.js";
+import { BUILT_IN_FAMILIES } from "../gateway-options/check-options.js";
+import type { GatewayOptions } from "../gateway-options/options.js";
+import type { BillingOptions } from "../options/options.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
 import type { FamilySubject, RecordedRequest } from "./subject.js";
 

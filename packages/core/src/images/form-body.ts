@@ -52,7 +52,7 @@ function escapeName(name: string): string {
 }
 
 /** The usual extensions of file names. Some providers read the type of a file from its name. */
-const EXTENSIONS: Readonly<Record<string, string>> = {
+export const EXTENSIONS: Readonly<Record<string, string>> = {
   "image/png": "png",
   "image/jpeg": "jpg",
   "image/webp": "webp",

@@ -1,9 +1,9 @@
 import { expect, it, vi } from "vitest";
-import { createMemoryAdmissionStore } from "../admission/memory-store.js";
 import { createMemoryLedger } from "../billing/memory-ledger.js";
 import type { TaskLedger } from "../billing/task-store.js";
 import { GatewayError } from "../errors.js";
-import type { GatewayOptions } from "../options/options.js";
+import { createMemoryAdmissionStore } from "../features/limits/memory-store.js";
+import type { GatewayOptions } from "../gateway-options/options.js";
 import { cutOffWhenPolled, DONE, openDarkroom, openWaitingDarkroom } from "../testing/open-darkroom.js";
 import { ASYNC, openTaskGateway } from "../testing/task-gateway.js";
 import { ARK_RESPONSE, type Provider } from "../testing/test-gateway.js";

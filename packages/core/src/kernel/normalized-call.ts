@@ -1,5 +1,6 @@
 import type { Slot } from "../admission/slot.js";
 import type { BilledRequest } from "../billing/records.js";
+import { findLeaseMs } from "../channels/channel.js";
 import type { SafeCallObserver } from "../contract/observer.js";
 import type { RequestReport } from "../events.js";
 import type { GatewayRequest } from "../http.js";
@@ -11,6 +12,13 @@ import type { Probe } from "../upstream/dispatch.js";
 import type { TaskKeeper } from "../upstream/kept-task.js";
 import type { LoadReferences } from "../upstream/references.js";
 import type { ByteCount } from "../util/held-bytes.js";
+
+/** Creates what keeps the provider's tasks of a call with its hold. `undefined` if there are none to keep. */
+export type KeepCall = (
+  call: Pick<NormalizedCall, "billed" | "model" | "request">,
+  /** Links the continued call to this one, for telemetry. */
+  link: string | undefined,
+) => TaskKeeper | undefined;
 
 /** What a call is created from. */
 export type NewCall = Pick<
@@ -82,6 +90,13 @@ export class NormalizedCall implements Call {
     this.onImage = call.onImage;
     this.client = call.client ?? NEVER_LEAVES;
     if (report !== undefined) this.reportTo(report);
+  }
+
+  /** The lease of the slots, the idempotency key and the hold, in milliseconds. The model's is for one upstream call. */
+  get leaseMs(): number {
+    const { model, request } = this;
+    const { upstreamCalls } = request;
+    return upstreamCalls === undefined ? model.leaseMs : findLeaseMs(model.channels, upstreamCalls);
   }
 
   /** From now on the call is reported and observed. */

@@ -1,34 +1,23 @@
-import {
-  type AdmissionParts,
-  type Admitted,
-  admit,
-  findLeaseMsOf,
-  type LimitedMoment,
-  type Repeatable,
-} from "../admission/admit.js";
-import { toStoredResponse } from "../admission/idempotency.js";
-import type { Pauses } from "../admission/pauses.js";
-import type { IdempotencyOutcome, StoredResponse } from "../admission/store.js";
 import { Commit } from "../billing/commit.js";
 import type { Delivery } from "../billing/delivery.js";
-import type { Hold, HoldEnd, Holds } from "../billing/hold.js";
+import type { Hold, Holds } from "../billing/hold.js";
 import type { BilledRequest } from "../billing/records.js";
 import { GatewayError } from "../errors.js";
 import type { GatewayResponse } from "../http.js";
-import type { IdempotencyOptions } from "../options/options.js";
 import type { CallParts } from "../responses/call.js";
 import type { SentTo } from "../types.js";
 import { isPromiseLike, settlesWithin } from "../util/async.js";
+import type { Admission, Admitted, LimitedMoment, Repeatable } from "./admission.js";
 import type { NormalizedCall } from "./normalized-call.js";
 import { releaseAfterBody } from "./release-after-body.js";
 import { send } from "./send.js";
 
 /** What running a call needs of the gateway, with one set of options. */
-export interface RunParts extends CallParts, AdmissionParts {
+export interface RunParts extends CallParts {
+  /** `undefined`: every valid call may run. */
+  readonly admission: Admission | undefined;
   readonly holds: Holds;
-  readonly pauses: Pauses;
   readonly delivery: Delivery;
-  readonly idempotency: IdempotencyOptions;
 }
 
 /** Who made a hold that is taken over. */
@@ -44,8 +33,8 @@ export interface CallClient {
   readonly repeatable?: Repeatable | undefined;
   /** Whether a hold is opened, or taken over from a task or from another process. */
   readonly hold: HoldKind;
-  /** Returns the response to a repeat of an earlier request. */
-  replay?(stored: StoredResponse): GatewayResponse;
+  /** Checks the response to a repeat of an earlier request. */
+  checkReplay?(response: GatewayResponse): void;
   /** Called before the hold is opened or taken over. A rejection ends the call. */
   beforeHold?(): Promise<void>;
   /** The last check before anything is sent. If it rejects, the hold is released. */
@@ -77,22 +66,21 @@ export async function run(
   let admission: Admitted | undefined;
   let hold: Hold;
   try {
-    if (client.moment !== undefined) {
-      const admitted = await admit(parts, call, client.moment, client.repeatable);
+    if (client.moment !== undefined && parts.admission !== undefined) {
+      const admitted = await parts.admission.admit(call, client.moment, client.repeatable);
       if (admitted.kind === "replay") {
-        if (client.replay === undefined) throw new TypeError("This call has no idempotency key.");
-        const response = client.replay(admitted.response);
+        client.checkReplay?.(admitted.response);
         call.slot?.release();
-        return response;
+        return admitted.response;
       }
       admission = admitted;
-      if (admission.isRepeatable) call.keptBytes = parts.idempotency.maxResponseBytes;
+      call.keptBytes = admission.keptBytes;
     }
     if (client.beforeHold !== undefined) await client.beforeHold();
     hold = await takeHold(parts, call, client);
   } catch (error) {
     // Before the client gets the error, so that its next request finds the slot and the idempotency key free.
-    await admission?.finish(FORGET);
+    await admission?.release();
     call.slot?.release();
     throw error;
   }
@@ -106,7 +94,7 @@ function takeHold(parts: RunParts, call: NormalizedCall, client: CallClient): Ho
   const { keepAlive, observer } = call;
   const billed: BilledRequest = observer === undefined ? call.billed : { ...call.billed, observer };
   if (client.hold !== "open") return takeOver(parts, billed, client.hold);
-  return parts.holds.open(billed, { ttlMs: findLeaseMsOf(call), keepAlive });
+  return parts.holds.open(billed, { ttlMs: call.leaseMs, keepAlive });
 }
 
 function takeOver(
@@ -152,13 +140,10 @@ async function serve(
     cleanUpLater(parts, call, { admission, commit });
     return response;
   }
-  const { idempotency, delivery } = parts;
+  const { delivery } = parts;
   const { slot, keepAlive } = call;
   const end = commit.end ?? (await commit.ended);
-  if (admission !== undefined) {
-    const { isRepeatable } = admission;
-    await admission.finish(isRepeatable ? toIdempotencyOutcome(end, response, idempotency) : FORGET);
-  }
+  if (admission !== undefined) await admission.finish(end, response);
   const released = slot === undefined ? response : releaseAfterBody(response, slot);
   if (delivery.isNeeded) keepAlive(delivery.run());
   return released;
@@ -180,16 +165,12 @@ async function checkBeforeSend(client: CallClient, call: NormalizedCall, commit:
  * head of a response. The closures must not refer to the response or the call: thousands of streams may stay open for minutes.
  */
 function cleanUpLater(
-  { idempotency, delivery }: Pick<RunParts, "idempotency" | "delivery">,
+  { delivery }: Pick<RunParts, "delivery">,
   { slot, keepAlive }: NormalizedCall,
   { admission, commit }: Omit<OpenCall, "client">,
 ): void {
-  const isRepeatable = admission?.isRepeatable === true;
-  const ttlMs = idempotency.seconds * 1000;
   const ended = commit.ended
-    .then(({ isNothingMade }) =>
-      admission?.finish(isRepeatable && !isNothingMade ? { kind: "mark", ttlMs } : FORGET),
-    )
+    .then((end) => admission?.finish(end))
     .then(() => {
       slot?.release();
       return delivery.run();
@@ -199,20 +180,6 @@ function cleanUpLater(
 
 function isComplete({ body }: GatewayResponse): boolean {
   return typeof body === "string" || body instanceof Uint8Array;
-}
-
-const FORGET: IdempotencyOutcome = { kind: "forget" };
-
-function toIdempotencyOutcome(
-  { isNothingMade }: HoldEnd,
-  response: GatewayResponse,
-  { seconds, maxResponseBytes }: IdempotencyOptions,
-): IdempotencyOutcome {
-  // A repeat of the request may run.
-  if (isNothingMade) return FORGET;
-  const ttlMs = seconds * 1000;
-  const stored = toStoredResponse(response, maxResponseBytes);
-  return stored === undefined ? { kind: "mark", ttlMs } : { kind: "keep", response: stored, ttlMs };
 }
 
 /** How long a call that failed may take to end its hold. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { seedream } from "../families/seedream/seedream.js";
-import type { GatewayOptions } from "../options/options.js";
+import type { GatewayOptions } from "../gateway-options/options.js";
 import { CALLER_KEY, createTestGateway } from "../testing/test-gateway.js";
 
 async function list(options: Partial<GatewayOptions>): Promise<unknown[]> {

@@ -1,5 +1,4 @@
 import { type Channel, findLeaseMs, healthIdsOf } from "../channels/channel.js";
-import { pauseIdOf } from "../channels/paused.js";
 import { GatewayError, invalidRequest } from "../errors.js";
 import type { Capabilities } from "../families/capabilities.js";
 import type { Family } from "../families/family.js";
@@ -83,11 +82,13 @@ export interface ModelTables {
   readonly isCaseInsensitive?: boolean | undefined;
   /** Default: the families' own rows only. */
   readonly capabilities?: CapabilityTable | undefined;
+  /** Returns the id of a channel's pause. Absent: no channel can be paused. */
+  readonly pauseIdOf?: ((channel: Channel) => string) | undefined;
 }
 
 /** Creates a resolver from validated options. */
 export function createModelResolver(
-  { models, otherNames = [], isCaseInsensitive = false, capabilities: rows }: ModelTables,
+  { models, otherNames = [], isCaseInsensitive = false, capabilities: rows, pauseIdOf }: ModelTables,
   families: ReadonlyMap<string, Family>,
   channels: readonly Channel[],
 ): ModelResolver {
@@ -115,7 +116,7 @@ export function createModelResolver(
       operations: findOperations(family, edits),
       preferences: { responseFormat, streamFormat, sizes },
       limits,
-      ...describeChannels({ name, entry: match.key }, serving),
+      ...describeChannels({ name, entry: match.key }, serving, pauseIdOf),
     };
   };
 
@@ -155,7 +156,9 @@ export function createModelResolver(
     }
     const found = findByServiceName(name);
     const mapped = found?.channels.filter((channel) => channel.toUpstreamModel(name) === identifier) ?? [];
-    return found && mapped.length > 0 ? { ...found, ...describeChannels(found, mapped) } : undefined;
+    return found && mapped.length > 0
+      ? { ...found, ...describeChannels(found, mapped, pauseIdOf) }
+      : undefined;
   });
 
   const mayUse = (caller: Caller, name: string): boolean => mayUseModel(caller, name, isCaseInsensitive);
@@ -227,6 +230,7 @@ type Served = Pick<
 function describeChannels(
   { name, entry }: Pick<ResolvedModel, "name" | "entry">,
   channels: readonly Channel[],
+  pauseIdOf: ModelTables["pauseIdOf"],
 ): Served {
   const healthIds = healthIdsOf(channels, { name, entry });
   return {
@@ -234,7 +238,7 @@ function describeChannels(
     dialects: [...new Set(channels.map(({ dialectName }) => dialectName))],
     upstreamModels: channels.map((channel) => channel.toUpstreamModel(name) ?? name),
     healthIds,
-    cooldownIds: [...healthIds, ...channels.map(pauseIdOf)],
+    cooldownIds: pauseIdOf === undefined ? healthIds : [...healthIds, ...channels.map(pauseIdOf)],
     leaseMs: findLeaseMs(channels),
   };
 }

@@ -4,13 +4,12 @@ import type { Dialect } from "../families/dialect.js";
 import type { Family } from "../families/family.js";
 import { formatPath } from "../util/parse-fields.js";
 import { covers, createSeriesMap, isSeries, overlaps } from "../util/series.js";
-import { serves } from "./check-channels.js";
-import type { LoadedOptions } from "./load.js";
-import type { OptionsProblem } from "./options.js";
+import { serves } from "./check-models.js";
+import type { OptionsProblem, RelatedOptions } from "./options.js";
 
 /** Checks the prices against the models, and against what the families of the models report. */
 export function* checkPrices(
-  options: LoadedOptions,
+  options: RelatedOptions,
   families: ReadonlyMap<string, Family>,
 ): Iterable<OptionsProblem> {
   const { billing, models } = options;
@@ -65,7 +64,7 @@ const FAMILY_RULES: readonly FamilyRule[] = [
 
 function* checkPricesOfFamilies(
   { model_details }: PriceTables,
-  { models, channels }: LoadedOptions,
+  { models, channels }: RelatedOptions,
   families: ReadonlyMap<string, Family>,
 ): Iterable<OptionsProblem> {
   const prices = Object.keys(model_details);

@@ -1,15 +1,9 @@
 import { type GatewayError, invalidRequest } from "../errors.js";
 import type { FieldTypes } from "../families/family.js";
-import { isReferenceImage } from "../families/shared.js";
+import { ADVICE, isReferenceImage } from "../families/shared.js";
 import { isUploadedImage, type ReferenceImage, toReferenceImage } from "../images/reference-image.js";
 import type { Operation } from "../types.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
-
-/** The images of an edit besides the reference images, and what a client can do if the model takes none. */
-const ADVICE = {
-  mask: "describe the area to change in the prompt instead",
-  markup: "describe the change in the prompt instead",
-} as const;
 
 const NAMES = ["mask", "markup"] as const;
 

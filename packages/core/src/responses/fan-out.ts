@@ -181,7 +181,7 @@ async function* streamImages(
   ends: readonly CallEnd[],
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  yield toBytes(renderFields(merge(parts, ends), toSeconds(parts)));
+  yield toBytes(renderFields(merge(parts, ends), Math.floor(parts.now() / 1000)));
   const layout = new JsonLayout();
   for (const end of ends) if (isMade(end)) yield* end.waiting?.send(layout, signal) ?? [];
 }
@@ -205,10 +205,6 @@ function merge({ mask }: CallParts, ends: readonly CallEnd[]): ImageResult {
     errors: ends.flatMap((end, index) => toErrors(end, { index, mask })),
     fields: usage === undefined ? first.fields : { ...first.fields, usage },
   };
-}
-
-function toSeconds({ now }: CallParts): number {
-  return Math.floor(now() / 1000);
 }
 
 const EMPTY: ImageResult = { images: [], errors: [], fields: {} };

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
-import type { GatewayOptions } from "../options/options.js";
+import type { GatewayOptions } from "../gateway-options/options.js";
 import { type LoopbackServer, startServer } from "../testing/start-server.js";
 import {
   createTestGateway,

@@ -5,7 +5,7 @@ import type { Dependencies } from "../assemble.js";
 import type { ModelDetails } from "../billing/model-details.js";
 import type { FailureEvent } from "../events.js";
 import { type StreamReader, seedream } from "../families/index.js";
-import type { GatewayOptions } from "../options/options.js";
+import type { GatewayOptions } from "../gateway-options/options.js";
 import { createScriptedSource, endedSource, type ScriptedSource } from "../testing/scripted-source.js";
 import { startServer } from "../testing/start-server.js";
 import {

@@ -1,5 +1,5 @@
 import { seedream } from "../families/index.js";
-import type { GatewayOptions } from "../options/options.js";
+import type { GatewayOptions } from "../gateway-options/options.js";
 import { cutEvery } from "./cut-bytes.js";
 import {
   ARK_KEY,

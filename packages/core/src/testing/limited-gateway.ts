@@ -1,4 +1,4 @@
-import type { GatewayOptions } from "../options/options.js";
+import type { GatewayOptions } from "../gateway-options/options.js";
 import type { CallerLimits } from "../types.js";
 import { CALLER_KEY, createTestGateway, type Provider, type TestGateway } from "./test-gateway.js";
 

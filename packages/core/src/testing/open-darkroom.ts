@@ -1,4 +1,4 @@
-import type { GatewayOptions } from "../options/options.js";
+import type { GatewayOptions } from "../gateway-options/options.js";
 import { quickDarkroom } from "./darkroom.js";
 import { createTestGateway, type Provider, type TestGateway } from "./test-gateway.js";
 

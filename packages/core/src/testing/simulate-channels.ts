@@ -1,5 +1,3 @@
-import { createMemoryAdmissionStore } from "../admission/memory-store.js";
-import { createPauses } from "../admission/pauses.js";
 import { Commit } from "../billing/commit.js";
 import type { Hold } from "../billing/hold.js";
 import { createAttemptHistory } from "../channels/attempt-history.js";
@@ -126,7 +124,6 @@ export function simulateChannels(options: SimulationOptions): Simulation {
     ),
   );
   const health = createChannelHealth(time.now, DEFAULT_HEALTH_POLICY);
-  const pauses = createPauses({ admission: createMemoryAdmissionStore(), now: time.now, logger: SILENT });
   const budgets = createRetryBudgets(time.now, DEFAULT_RETRY_BUDGET);
   const calls: SimulatedCall[] = [];
   let requests = 0;
@@ -175,7 +172,7 @@ export function simulateChannels(options: SimulationOptions): Simulation {
         now: time.now,
         sleep: time.sleep,
         health,
-        pauses,
+        pauses: undefined,
         history: createAttemptHistory(time.now),
         retryBudgets: {
           ...budgets,

@@ -2,7 +2,7 @@ import { onTestFinished, vi } from "vitest";
 import type { Dependencies } from "../assemble.js";
 import { createMemoryLedger } from "../billing/memory-ledger.js";
 import type { Task, TaskLedger } from "../billing/task-store.js";
-import type { GatewayOptions } from "../options/options.js";
+import type { GatewayOptions } from "../gateway-options/options.js";
 import { createTestGateway, type Provider, type ReadResponse, type TestGateway } from "./test-gateway.js";
 
 /** The header that asks for a task. */

@@ -30,11 +30,6 @@ import {
 } from "./transport.js";
 import { writeCall } from "./write-call.js";
 
-/** What an attempt needs of the gateway. */
-export interface AttemptParts {
-  readonly transport: Transport;
-}
-
 /** A short JSON response, and what its family read in it. */
 export interface ParsedResponse extends JsonResponse {
   readonly result: ImageResult;
@@ -125,10 +120,10 @@ export class AttemptPreparation {
 /** Sends a prepared call once, and classifies what comes back. Does not reject. */
 export function sendAttempt(
   attempt: PreparedAttempt,
-  parts: AttemptParts,
+  transport: Transport,
   context: AttemptContext,
 ): Promise<AttemptOutcome> {
-  return sendOnce(attempt, parts, context, inspect);
+  return sendOnce(attempt, transport, context, inspect);
 }
 
 /** What becomes of a response with a 2xx status. */
@@ -152,7 +147,7 @@ const takeUnread = (response: TransportResponse): AttemptOutcome => ({ response,
  */
 export function sendOnce(
   attempt: PreparedAttempt,
-  { transport }: AttemptParts,
+  transport: Transport,
   { logger }: AttemptContext,
   take: TakeSuccess = takeUnread,
 ): Promise<AttemptOutcome> {

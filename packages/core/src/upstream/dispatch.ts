@@ -3,7 +3,7 @@ import type { AttemptHistory } from "../channels/attempt-history.js";
 import { type Channel, isConfiguredModel, type Route } from "../channels/channel.js";
 import type { ChannelHealth, RouteAttempt, RouteChange } from "../channels/health.js";
 import { isRefusal } from "../channels/health-record.js";
-import { createPausedError, type PausedChannels } from "../channels/paused.js";
+import type { Pauses } from "../channels/pauses.js";
 import type { RetryBudgets } from "../channels/retry-budget.js";
 import { planOnly, planRoutes, type RoutePlan } from "../channels/select.js";
 import type { SafeAttemptObserver, SafeCallObserver } from "../contract/observer.js";
@@ -38,13 +38,12 @@ import {
   toStartedAttempt,
 } from "./report-attempt.js";
 import { findSkipped } from "./skipped.js";
-import type { Transport, TransportResponse } from "./transport.js";
+import type { TransportResponse } from "./transport.js";
 
 /** What dispatch needs of the gateway. */
 export interface DispatchParts extends TaskParts {
-  readonly transport: Transport;
   readonly health: ChannelHealth;
-  readonly pauses: PausedChannels;
+  readonly pauses: Pauses | undefined;
   readonly history: AttemptHistory;
   readonly retryBudgets: RetryBudgets;
   /** Masks keys in what a provider said. */
@@ -122,7 +121,7 @@ export async function dispatch(
   const attempts: AttemptRecord[] = [];
   let hasReached = false;
   let isNothingMade = true;
-  let worst: RoutedFailure | undefined;
+  let worst: { readonly failure: AttemptFailure; readonly route: Route } | undefined;
   const preparation = new Preparations(routes, sent);
   // What an earlier process submitted for this request: then nothing is sent.
   const kept = taskKeeper?.earlier && (taskKeeper.earlier.get(callIndex) ?? "lost");
@@ -243,13 +242,8 @@ function toLost(kept: KeptTask | "lost"): UpstreamRefusal {
 
 /** The error if no attempt was begun. The channels may have been paused since the request was admitted. */
 function findUnsentError(model: ResolvedModel, { pauses }: DispatchParts): GatewayError {
-  const isPaused = model.channels.length > 0 && pauses.withoutPaused(model.channels).length === 0;
-  return isPaused ? createPausedError(model.name) : toUpstreamError({ kind: "unreachable" });
-}
-
-interface RoutedFailure {
-  readonly failure: AttemptFailure;
-  readonly route: Route;
+  const isPaused = model.channels.length > 0 && pauses?.withoutPaused(model.channels).length === 0;
+  return isPaused ? pauses.createError(model.name) : toUpstreamError({ kind: "unreachable" });
 }
 
 const UNCHANGED: RouteChange = { scope: "request", hasChanged: false };
@@ -302,7 +296,7 @@ class Attempt implements AttemptResult {
     const parts = this.#parts;
     const observer = this.observed;
     const { tasks } = attempt.route.channel.dialect;
-    if (tasks === undefined) return sendAttempt(attempt, parts, { logger, observer });
+    if (tasks === undefined) return sendAttempt(attempt, parts.transport, { logger, observer });
     const keep = taskKeeper && ((task: KeptTask) => taskKeeper.keep(callIndex, task));
     const context = { logger, observer, keep, abandoned: commit.ended };
     // Most gateways have no such provider.

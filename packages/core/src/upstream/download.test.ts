@@ -1,8 +1,11 @@
+import { Readable } from "node:stream";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createScriptedSource, type ScriptedSource } from "../testing/scripted-source.js";
-import { type DownloadError, downloadImage, openImage } from "./download.js";
+import { type DownloadError, openImage } from "./download.js";
 import { type DownloadRequest, type Transport, TransportError } from "./transport.js";
 
+const downloadImage = async (...of: Parameters<typeof openImage>) =>
+  Readable.from(await openImage(...of)).toArray();
 const SOURCE = { baseUrl: "https://dashscope.aliyuncs.com/api/v1", resultHosts: [] };
 const LINK = "https://dashscope-result.oss.aliyuncs.com/1.png?Expires=1";
 

@@ -15,21 +15,6 @@ const MAX_DOWNLOAD_MS = 60_000;
 const TIMEOUTS: Timeouts = { connectMs: 10_000, firstByteMs: 30_000, idleMs: 30_000 };
 
 /**
- * Downloads the image behind a provider's result link, as {@link openImage}.
- *
- * @throws DownloadError
- */
-export async function downloadImage(
-  transport: Transport,
-  link: string,
-  source: ResultSource,
-): Promise<readonly Uint8Array[]> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of await openImage(transport, link, source)) chunks.push(chunk);
-  return chunks;
-}
-
-/**
  * Opens the image behind a provider's result link, and returns its chunks when the first one has arrived. The link comes
  * from outside. So it is fetched without a key, over https, from public addresses only, without following redirects, and
  * within limits of size and time.

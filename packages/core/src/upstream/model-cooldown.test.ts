@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createMemoryAdmissionStore } from "../admission/memory-store.js";
-import type { GatewayOptions } from "../options/options.js";
+import { createMemoryAdmissionStore } from "../features/limits/memory-store.js";
+import type { GatewayOptions } from "../gateway-options/options.js";
 import {
   ARK_RESPONSE,
   createTestGateway,

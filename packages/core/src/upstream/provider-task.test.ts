@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { ChannelOptions } from "../channels/channel.js";
-import type { GatewayOptions } from "../options/options.js";
+import type { GatewayOptions } from "../gateway-options/options.js";
 import { darkroom, quickDarkroom } from "../testing/darkroom.js";
 import {
   createTestGateway,

@@ -6,7 +6,6 @@ import { isJsonObject } from "../util/json.js";
 import {
   type AcceptedTask,
   type AttemptOutcome,
-  type AttemptParts,
   familyFailed,
   type ParsedResponse,
   type PreparedAttempt,
@@ -20,11 +19,17 @@ import { mayHaveMadeImage } from "./failure.js";
 import type { AttemptContext, KeptTask } from "./kept-task.js";
 import { findPollWait } from "./poll-wait.js";
 import { type JsonResponse, parseResponse, readHead, tooLargeError } from "./read.js";
-import { TransportError, type TransportRequest, type TransportResponse } from "./transport.js";
+import {
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from "./transport.js";
 import { writeCall } from "./write-call.js";
 
 /** What waiting for tasks needs of the gateway. */
 export interface TaskParts {
+  readonly transport: Transport;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly random: () => number;
@@ -36,7 +41,7 @@ export interface TaskParts {
 export interface TaskAttempt {
   readonly attempt: PreparedAttempt;
   readonly protocol: TaskProtocol;
-  readonly parts: AttemptParts & TaskParts;
+  readonly parts: TaskParts;
   readonly context: AttemptContext;
 }
 
@@ -49,7 +54,7 @@ export async function runProviderTask(task: TaskAttempt): Promise<AttemptOutcome
   const { attempt } = task;
   if (attempt.kept !== undefined) return waitForTask(task, attempt.kept);
   const until = task.parts.now() + attempt.route.channel.timeouts.firstByteMs;
-  const sent = await sendOnce(attempt, task.parts, task.context);
+  const sent = await sendOnce(attempt, task.parts.transport, task.context);
   if (sent.failure !== undefined) return sent;
   const submitted = await readSubmission(task, sent.response, until);
   return "failure" in submitted ? submitted : waitForTask(task, submitted);

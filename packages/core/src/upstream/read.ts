@@ -137,19 +137,17 @@ export function toReadError(cause: unknown, response: TransportResponse, logger:
   });
 }
 
-/** The maximum number of bytes of an error response that are read. The rest of a longer one is not read. */
+/** The rest of a longer error response is not read. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** The body of an error response. */
-export interface ErrorBody {
-  /** At most its first 64 KiB. Empty if the connection broke. */
-  readonly text: string;
-  /** `undefined` if the body is not a JSON object, or beyond the bounds of a response. */
-  readonly value: JsonObject | undefined;
-}
-
-/** Reads the body of an error response. A body that cannot be read is not an error: the status decides. */
-export async function readErrorBody(response: TransportResponse): Promise<ErrorBody> {
+/**
+ * Reads the body of an error response. A body that cannot be read is not an error: the status decides.
+ *
+ * @returns at most its first 64 KiB, and its value if it is a JSON object within the bounds of a response
+ */
+export async function readErrorBody(
+  response: TransportResponse,
+): Promise<{ readonly text: string; readonly value?: JsonObject | undefined }> {
   try {
     const { chunks, hasEnded } = await readHead(response, MAX_ERROR_BYTES);
     if (!hasEnded) response.cancel();
@@ -157,7 +155,7 @@ export async function readErrorBody(response: TransportResponse): Promise<ErrorB
     const isReadable = hasEnded && isWithinBounds(chunks);
     return { text, value: isReadable ? parseObject(text) : undefined };
   } catch (error) {
-    if (error instanceof TransportError) return { text: "", value: undefined };
+    if (error instanceof TransportError) return { text: "" };
     throw error;
   }
 }

@@ -1,11 +1,11 @@
 import { type Channel, createModelHealthId, type Route } from "../channels/channel.js";
 import type { ChannelHealth } from "../channels/health.js";
-import type { PausedChannels } from "../channels/paused.js";
+import type { Pauses } from "../channels/pauses.js";
 import type { SkippedRoute } from "../contract/telemetry.js";
 
 interface SkipContext {
   readonly health: Pick<ChannelHealth, "readyAt" | "cooldownOf">;
-  readonly pauses: Pick<PausedChannels, "find">;
+  readonly pauses: Pick<Pauses, "find"> | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** The attempts of the call so far. They have reported the cooldowns of their channels. */
@@ -30,7 +30,7 @@ export function findSkipped(
   for (const channel of model.channels) {
     const { id, healthId, priority } = channel;
     if (priority < route.channel.priority || attempts.some((attempt) => attempt.channel === id)) continue;
-    const pause = channel === route.channel ? undefined : pauses.find(id);
+    const pause = channel === route.channel ? undefined : pauses?.find(id);
     if (pause !== undefined) {
       const until = Date.parse(pause.until ?? NEVER);
       found.push({ channel: id, scope: "channel", reason: "paused", until, isProbed: false });

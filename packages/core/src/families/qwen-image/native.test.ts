@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { GatewayOptions } from "../../options/options.js";
+import type { GatewayOptions } from "../../gateway-options/options.js";
 import {
   CALLER_KEY,
   createPost,

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { hashApiKey } from "../../auth/api-key.js";
 import { createMemoryLedger } from "../../billing/memory-ledger.js";
-import type { GatewayOptions } from "../../options/options.js";
+import type { GatewayOptions } from "../../gateway-options/options.js";
 import { ASYNC, BILLING, openTaskGateway } from "../../testing/task-gateway.js";
 import { ARK_RESPONSE, createTestGateway, type TestGateway } from "../../testing/test-gateway.js";
 import type { Caller, CallerLimits } from "../../types.js";

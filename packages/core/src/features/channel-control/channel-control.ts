@@ -1,19 +1,20 @@
-import type { PauseOptions, ResumeOptions } from "../../admission/pauses.js";
-import type { GatewayAssembly } from "../../assemble.js";
 import type { Channel } from "../../channels/channel.js";
-import { type ChannelStatus, describeChannel, describeChannels } from "../../channels/status.js";
 import { GatewayError, invalidRequest } from "../../errors.js";
-import { closedError } from "../../lifecycle.js";
+import { closedError, type Maintenance, type Tracker } from "../../kernel/lifecycle.js";
+import type { Reloadable } from "../../kernel/reloadable.js";
 import { settlesWithin } from "../../util/async.js";
 import { isJsonObject } from "../../util/json.js";
 import {
   type ChannelProbe,
   type ChannelProbeOptions,
+  type ChannelProbeParts,
   estimateProbe,
   type ProbeEstimate,
   probeChannel,
 } from "../channel-probe/probe-channel.js";
 import { CHECK_LIMIT_MS, type HealthCheckStatus, type HealthChecks } from "../health/healthz-endpoint.js";
+import type { ChannelPauses, PauseOptions, ResumeOptions } from "./pauses.js";
+import { type ChannelStatus, type ChannelStatusParts, describeChannel, describeChannels } from "./status.js";
 
 /** What `gateway.status()` returns. */
 export interface GatewayStatus {
@@ -71,20 +72,25 @@ export interface ChannelControl {
   resumeChannel(channel: string, options?: ResumeOptions): Promise<ChannelStatus>;
 }
 
+type ProbeParts = ChannelProbeParts & Parameters<typeof estimateProbe>[1];
+
 /** What {@link createChannelControl} needs. */
-export interface ChannelControlParts {
-  readonly assembly: GatewayAssembly;
+export interface ChannelControlParts extends ChannelStatusParts {
+  readonly pauses: ChannelPauses;
+  readonly reloadable: Reloadable<ProbeParts & { readonly channels: readonly Channel[] }>;
+  readonly tracker: Pick<Tracker, "track">;
+  readonly maintenance: Pick<Maintenance, "start">;
   readonly checks: HealthChecks;
   /** Whether `close` was called. */
   readonly isClosing: () => boolean;
 }
 
 /** Shows, probes, pauses and resumes the channels of a gateway. */
-export function createChannelControl({ assembly, checks, isClosing }: ChannelControlParts): ChannelControl {
-  const { permanent, reloadable, tracker, maintenance } = assembly;
+export function createChannelControl(parts: ChannelControlParts): ChannelControl {
+  const { pauses, reloadable, tracker, maintenance, checks, isClosing } = parts;
 
   const status: ChannelControl["status"] = () => ({
-    channels: describeChannels(reloadable.current?.channels ?? [], permanent),
+    channels: describeChannels(reloadable.current?.channels ?? [], parts),
     ledger: checks.ledger.status(),
     store: checks.store.status(),
   });
@@ -95,13 +101,13 @@ export function createChannelControl({ assembly, checks, isClosing }: ChannelCon
     maintenance.start();
     const channel = findChannel((await reloadable.get()).channels, id);
     await write();
-    return describeChannel(channel, permanent);
+    return describeChannel(channel, parts);
   };
 
   return {
     status,
     async checkStatus() {
-      const refreshed = permanent.pauses.refresh(reloadable.current?.channels ?? []);
+      const refreshed = pauses.refresh(reloadable.current?.channels ?? []);
       await Promise.all([checks.ledger.run(), checks.store.run(), settlesWithin(refreshed, CHECK_LIMIT_MS)]);
       return status();
     },
@@ -111,16 +117,16 @@ export function createChannelControl({ assembly, checks, isClosing }: ChannelCon
       if (!isObject) return Promise.reject(invalidRequest("The options must be an object."));
       const probe = reloadable
         .get()
-        .then((parts) => probeChannel(findChannel(parts.channels, id), options, parts));
+        .then((current) => probeChannel(findChannel(current.channels, id), options, current));
       tracker.track(probe);
       return probe;
     },
     async estimateProbe(id) {
-      const parts = await reloadable.get();
-      return estimateProbe(findChannel(parts.channels, id), parts);
+      const current = await reloadable.get();
+      return estimateProbe(findChannel(current.channels, id), current);
     },
-    pauseChannel: (id, options = {}) => change(id, () => permanent.pauses.pause(id, options)),
-    resumeChannel: (id, options = {}) => change(id, () => permanent.pauses.resume(id, options)),
+    pauseChannel: (id, options = {}) => change(id, () => pauses.pause(id, options)),
+    resumeChannel: (id, options = {}) => change(id, () => pauses.resume(id, options)),
   };
 }
 

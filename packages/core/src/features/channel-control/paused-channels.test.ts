@@ -1,8 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import { createMemoryAdmissionStore } from "../../admission/memory-store.js";
-import type { AdmissionStore } from "../../admission/store.js";
 import { createMemoryLedger } from "../../billing/memory-ledger.js";
-import type { GatewayOptions } from "../../options/options.js";
+import type { GatewayOptions } from "../../gateway-options/options.js";
 import {
   cutOffWhenPolled,
   DONE,
@@ -12,6 +10,8 @@ import {
 } from "../../testing/open-darkroom.js";
 import { ASYNC, openTaskGateway } from "../../testing/task-gateway.js";
 import { ARK_RESPONSE, CALLER_KEY, createTestGateway, type Provider } from "../../testing/test-gateway.js";
+import { createMemoryAdmissionStore } from "../limits/memory-store.js";
+import type { AdmissionStore } from "../limits/store.js";
 
 const BODY = { model: "doodle", prompt: "a fox" };
 const [FIRST, SECOND] = [

@@ -2,12 +2,11 @@ import { describe, expect, it } from "vitest";
 import type { PriceTables } from "../../billing/model-details.js";
 import { createPriceList } from "../../billing/pricing.js";
 import { type ChannelOptions, createChannel } from "../../channels/channel.js";
-import type { ChannelStatus } from "../../channels/status.js";
 import { qwenImage } from "../../families/qwen-image/qwen-image.js";
 import { seedream } from "../../families/seedream/seedream.js";
 import { createGateway, type Gateway } from "../../gateway.js";
+import type { GatewayOptions } from "../../gateway-options/options.js";
 import { createCapabilityTable } from "../../models/resolve-model.js";
-import type { GatewayOptions } from "../../options/options.js";
 import {
   ARK_RESPONSE,
   CALLER_KEY,
@@ -15,6 +14,7 @@ import {
   refusedConnection,
 } from "../../testing/test-gateway.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
+import type { ChannelStatus } from "../channel-control/status.js";
 import { estimateProbe, type ProbeEstimate } from "./probe-channel.js";
 
 interface Bench {

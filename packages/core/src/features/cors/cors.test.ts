@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { GatewayOptions } from "../../gateway-options/options.js";
 import type { GatewayRequest } from "../../http.js";
-import type { GatewayOptions } from "../../options/options.js";
 import {
   CALLER_KEY,
   createPost,

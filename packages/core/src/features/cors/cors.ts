@@ -1,19 +1,15 @@
+import type { Cors } from "../../contract/cors.js";
 import type { GatewayRequest, GatewayResponse } from "../../http.js";
-import type { CorsOptions } from "../../options/options.js";
 
-/** Requests that a browser sends for a web page of another origin (Fetch standard, CORS protocol). */
-export interface Cors {
+/** Which web pages may call the gateway from a browser. */
+export interface CorsOptions {
   /**
-   * Returns the method that a preflight request announces. `undefined` for any other request, without the option `cors`,
-   * and for an origin that is not allowed: such a request is treated like any other.
+   * The origins of the pages, such as `https://app.example.com`, or `"*"` for all pages. An origin has a scheme, a host, a
+   * port unless it is the default port of the scheme, and no path.
    */
-  readPreflight(request: Pick<GatewayRequest, "method" | "headers">): string | undefined;
-  /** Returns the response to a preflight request of an allowed origin. It needs no API key. */
-  allowPreflight(request: Pick<GatewayRequest, "headers">, requestId: string): GatewayResponse;
-  /** False if the response to a request gets no headers: there is no option `cors`, and no page sent the request. */
-  concerns(request: Pick<GatewayRequest, "headers">): boolean;
-  /** Adds the headers with which a web page may read the response. */
-  addHeaders(request: Pick<GatewayRequest, "headers">, response: GatewayResponse): GatewayResponse;
+  readonly origins: "*" | readonly string[];
+  /** How long a browser may remember a preflight response, in seconds: 0 to 86,400. Default 600. */
+  readonly maxAgeSeconds?: number | undefined;
 }
 
 const DEFAULT_MAX_AGE_SECONDS = 600;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Gateway } from "../../gateway.js";
-import type { GatewayOptions } from "../../options/options.js";
+import type { GatewayOptions } from "../../gateway-options/options.js";
 import { CALLER_KEY, createTestGateway, GENERATIONS, type TestGateway } from "../../testing/test-gateway.js";
 import type { EstimateQuery } from "./estimate.js";
 

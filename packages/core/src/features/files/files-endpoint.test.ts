@@ -10,7 +10,7 @@ import {
   webQueryParameters,
 } from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import type { GatewayOptions } from "../../options/options.js";
+import type { GatewayOptions } from "../../gateway-options/options.js";
 import { LINK_SECRET, MemoryResults } from "../../testing/memory-results.js";
 import { createTestGateway } from "../../testing/test-gateway.js";
 import type { ResultsOptions } from "../results/results-options.js";

@@ -1,6 +1,7 @@
 import { GatewayError, unavailable } from "../../errors.js";
 import { type RefusalParts, reportRefusal } from "../../events.js";
 import type { GatewayRequest, GatewayResponse } from "../../http.js";
+import { EXTENSIONS } from "../../images/form-body.js";
 import type { RouteHost } from "../../kernel/route-host.js";
 import { checkMethod, type GatewayRoute, readQuery } from "../../request/route.js";
 import { renderError } from "../../responses/envelope.js";
@@ -240,19 +241,7 @@ function storeFailed(cause: unknown): GatewayError {
 }
 
 /** Image types that a browser shows without running anything in them, with their usual file extension. */
-const SHOWN: Readonly<Record<string, string>> = {
-  "image/png": "png",
-  "image/jpeg": "jpg",
-  "image/webp": "webp",
-  "image/gif": "gif",
-  "image/avif": "avif",
-  "image/bmp": "bmp",
-  "image/tiff": "tiff",
-  "image/heic": "heic",
-  "image/heif": "heif",
-  "image/jxl": "jxl",
-};
-
+const SHOWN: Readonly<Record<string, string>> = { ...EXTENSIONS, "image/avif": "avif", "image/jxl": "jxl" };
 const SVG = "image/svg+xml";
 const MEDIA_TYPE = /^[a-z\d][a-z\d.+-]{0,63}\/[a-z\d][a-z\d.+-]{0,63}$/;
 

@@ -1,7 +1,6 @@
-import type { AdmissionRequest, AdmissionStore } from "../../admission/store.js";
 import type { Ledger } from "../../billing/ledger.js";
 import type { Channel } from "../../channels/channel.js";
-import { type ChannelStateParts, findChannelStates } from "../../channels/status.js";
+import type { ChannelState } from "../../contract/channel-state.js";
 import { isGatewayError } from "../../errors.js";
 import type { GatewayRequest, GatewayResponse } from "../../http.js";
 import type { RouteHost } from "../../kernel/route-host.js";
@@ -9,6 +8,7 @@ import type { Logger } from "../../logger.js";
 import { checkMethod, type GatewayRoute, toPagePattern } from "../../request/route.js";
 import { renderError, toResponseHeaders } from "../../responses/envelope.js";
 import { settlesWithin } from "../../util/async.js";
+import type { AdmissionRequest, AdmissionStore } from "../limits/store.js";
 
 /** Whether a part of the gateway works. */
 export type HealthState = "ok" | "failing";
@@ -120,7 +120,7 @@ export interface HealthChecks {
 /** What {@link createHealthChecks} needs. */
 export interface HealthChecksOptions extends Pick<HealthCheckOptions, "now" | "logger"> {
   readonly ledger: Pick<Ledger, "balance">;
-  readonly admission: Pick<AdmissionStore, "admit" | "ping">;
+  readonly admissionStore: Pick<AdmissionStore, "admit" | "ping">;
   /** Rejects if the options cannot be loaded. */
   readonly loadOptions: () => Promise<unknown>;
 }
@@ -130,12 +130,12 @@ const CHECK_CALLER = "calotype-healthz";
 
 /** Creates the checks of a gateway. A ledger needs no function of its own for it: a balance is one small read. */
 export function createHealthChecks(options: HealthChecksOptions): HealthChecks {
-  const { ledger, admission, loadOptions, now, logger } = options;
+  const { ledger, admissionStore: store, loadOptions, now, logger } = options;
   const create = (name: string, check: HealthCheckOptions["check"]): HealthCheck =>
     createHealthCheck({ name, check, now, logger });
   return {
     ledger: create("ledger", () => ledger.balance(CHECK_CALLER)),
-    store: create("admission store", () => (admission.ping ? admission.ping() : admission.admit(NOTHING))),
+    store: create("admission store", () => (store.ping ? store.ping() : store.admit(NOTHING))),
     options: create("options", loadOptions),
   };
 }
@@ -154,7 +154,8 @@ export interface HealthzParts {
   readonly checks: HealthChecks;
   /** The channels of the current options; `undefined` while no options are loaded. */
   readonly channels: () => readonly Channel[] | undefined;
-  readonly states: ChannelStateParts;
+  /** Returns the states of channels, in their order. */
+  readonly findStates: (channels: readonly Channel[]) => readonly Pick<ChannelState, "state">[];
 }
 
 export const HEALTH_PATH = toPagePattern("healthz");
@@ -174,7 +175,7 @@ export function createHealthRoute({ respond }: RouteHost<unknown>, parts: Health
  * @param id the request's id
  */
 async function respondWithHealth(
-  { checks, channels, states }: HealthzParts,
+  { checks, channels, findStates }: HealthzParts,
   { request, id }: { readonly request: GatewayRequest; readonly id: string },
 ): Promise<GatewayResponse> {
   try {
@@ -184,15 +185,18 @@ async function respondWithHealth(
     throw error;
   }
   const [ledger, store] = await Promise.all([checks.ledger.run(), checks.store.run(), checks.options.run()]);
-  const body = { ledger, store, channels: checkChannels(channels(), states) };
+  const body = { ledger, store, channels: checkChannels(channels(), findStates) };
   const headers = toResponseHeaders("application/json", { id, ignored: [] });
   return { status: 200, headers, body: JSON.stringify(body) };
 }
 
 /** `failing` if a family has no channel that works: its models cannot be served. */
-function checkChannels(channels: readonly Channel[] | undefined, parts: ChannelStateParts): HealthState {
+function checkChannels(
+  channels: readonly Channel[] | undefined,
+  findStates: HealthzParts["findStates"],
+): HealthState {
   if (channels === undefined) return "failing";
-  const states = findChannelStates(channels, parts).map(({ state }) => state);
+  const states = findStates(channels).map(({ state }) => state);
   const working = new Set(
     channels.filter((_, index) => states[index] === "ready").map(({ family }) => family),
   );

@@ -75,24 +75,20 @@ export function headers(names: readonly string[]): JsonSchema {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** The parameters of requests, by name. */
-export const PARAMETERS: Readonly<Record<string, JsonSchema>> = {
+/** A parameter has the name of its key, and is a string, if it does not say otherwise. */
+const DESCRIBED: Readonly<Record<string, JsonSchema>> = {
   "x-calotype-tags": {
     in: "header",
-    name: "x-calotype-tags",
     description: "Up to 8 tags for the usage record, such as `team=design, job=42`.",
-    schema: { type: "string" },
   },
   "idempotency-key": {
     in: "header",
-    name: "idempotency-key",
     description:
       "Repeats with the same key make no second image for a day. Another body with the same key is a 422.",
     schema: { type: "string", minLength: 1 },
   },
   prefer: {
     in: "header",
-    name: "prefer",
     description: "`respond-async`: a task in place of the images (RFC 7240).",
     schema: { type: "string", examples: ["respond-async"] },
   },
@@ -104,71 +100,40 @@ export const PARAMETERS: Readonly<Record<string, JsonSchema>> = {
   },
   "x-calotype-webhook": {
     in: "header",
-    name: "x-calotype-webhook",
     description: "With a task: the names of the caller's endpoints that get a message about its end.",
-    schema: { type: "string" },
   },
-  model: {
-    in: "path",
-    name: "model",
-    required: true,
-    description: "The name of a model. A slash in it may be encoded.",
-    schema: { type: "string" },
-  },
+  model: { in: "path", required: true, description: "The name of a model. A slash in it may be encoded." },
   task_id: {
     in: "path",
-    name: "task_id",
     required: true,
     description: "The id of a task of the caller.",
     schema: { type: "string", pattern: "^task_[0-9a-f]{32}$" },
   },
   wait: {
     in: "query",
-    name: "wait",
     description: "For how many seconds to wait for the end of the task.",
     schema: { type: "integer", minimum: 0, maximum: 60 },
   },
   limit: {
     in: "query",
-    name: "limit",
     description: "How many tasks to return.",
     schema: { type: "integer", minimum: 1, maximum: 100, default: 20 },
   },
-  after: {
-    in: "query",
-    name: "after",
-    description: "The `last_id` of the page before.",
-    schema: { type: "string" },
-  },
-  file_id: {
-    in: "path",
-    name: "file_id",
-    required: true,
-    description: "The last part of a link.",
-    schema: { type: "string" },
-  },
-  expires: {
-    in: "query",
-    name: "expires",
-    required: true,
-    description: "As in the link.",
-    schema: { type: "string" },
-  },
-  signature: {
-    in: "query",
-    name: "signature",
-    required: true,
-    description: "As in the link.",
-    schema: { type: "string" },
-  },
-  range: { in: "header", name: "range", description: "The bytes to send.", schema: { type: "string" } },
-  "if-none-match": {
-    in: "header",
-    name: "if-none-match",
-    description: "The `etag` that the client has.",
-    schema: { type: "string" },
-  },
+  after: { in: "query", description: "The `last_id` of the page before." },
+  file_id: { in: "path", required: true, description: "The last part of a link." },
+  expires: { in: "query", required: true, description: "As in the link." },
+  signature: { in: "query", required: true, description: "As in the link." },
+  range: { in: "header", description: "The bytes to send." },
+  "if-none-match": { in: "header", description: "The `etag` that the client has." },
 };
+
+/** The parameters of requests, by name. */
+export const PARAMETERS: Readonly<Record<string, JsonSchema>> = Object.fromEntries(
+  Object.entries(DESCRIBED).map(([name, { schema = { type: "string" }, ...described }]) => [
+    name,
+    { in: described["in"], name, ...described, schema },
+  ]),
+);
 
 /** References to parameters. */
 export function parameters(...names: readonly (keyof typeof PARAMETERS)[]): readonly JsonSchema[] {
@@ -208,21 +173,14 @@ export const ERROR_RESPONSES: Readonly<Record<string, JsonSchema>> = Object.from
   STATUSES.map((status) => {
     const codes = SENT_ERRORS.filter(([, kind]) => kind.status === status);
     const names = codes.map(([code]) => `\`${code}\``).join(", ");
-    return [
-      `Error${status}`,
-      {
-        description: `${REASONS[status]} Codes: ${names}.`,
-        headers: headers([...OF_ERRORS, ...(MORE_HEADERS[status] ?? [])]),
-        content: { "application/json": { schema: ref("Error") } },
-      },
-    ];
+    const description = `${REASONS[status]} Codes: ${names}.`;
+    return [`Error${status}`, json(description, "Error", [...OF_ERRORS, ...(MORE_HEADERS[status] ?? [])])];
   }),
 );
 
 /** A response with the schema of an error. */
 export function error(description: string, schema: string): JsonSchema {
-  const names = [...OF_ERRORS, "www-authenticate", "allow"];
-  return { description, headers: headers(names), content: { "application/json": { schema: ref(schema) } } };
+  return json(description, schema, [...OF_ERRORS, "www-authenticate", "allow"]);
 }
 
 /** A reference to a response. */
@@ -230,9 +188,12 @@ export function responseOf(name: string): JsonSchema {
   return { $ref: `#/components/responses/${name}` };
 }
 
-/** @param statuses the statuses of the errors that an operation has */
-export function errors(statuses: readonly number[]): JsonSchema {
-  return Object.fromEntries(statuses.map((status) => [status, responseOf(`Error${status}`)]));
+/**
+ * @param statuses the statuses of the errors that an operation has
+ * @param name the response to all of them. Default: each has one of its own.
+ */
+export function errors(statuses: readonly number[], name?: string): JsonSchema {
+  return Object.fromEntries(statuses.map((status) => [status, responseOf(name ?? `Error${status}`)]));
 }
 
 /**
@@ -241,9 +202,7 @@ export function errors(statuses: readonly number[]): JsonSchema {
  * @param native the response of a native endpoint, which has the provider's structure for all errors
  */
 export function imageErrors(native?: "NativeError" | "DashScopeError"): JsonSchema {
-  if (native === undefined) return { ...errors(STATUSES), default: responseOf("ProviderError") };
-  const all = STATUSES.map((status) => [status, responseOf(native)]);
-  return { ...Object.fromEntries(all), default: responseOf(native) };
+  return { ...errors(STATUSES, native), default: responseOf(native ?? "ProviderError") };
 }
 
 /** A response with JSON. */

@@ -226,9 +226,7 @@ export const PATHS: JsonSchema = {
         200: file("The image."),
         206: file("A part of the image."),
         304: { description: "The client has the image.", headers: headers(OF_FILE) },
-        ...Object.fromEntries(
-          [404, 405, 410, 416, 500, 503].map((status) => [status, responseOf("FileError")]),
-        ),
+        ...errors([404, 405, 410, 416, 500, 503], "FileError"),
       },
     },
   },

@@ -5,6 +5,10 @@ const string = (description: string): JsonSchema => ({ type: "string", descripti
 const integer = (description: string): JsonSchema => ({ type: "integer", description });
 const time = (description: string): JsonSchema => integer(`${description}, in seconds since 1970.`);
 const orNull = ({ type, ...schema }: JsonSchema): JsonSchema => ({ ...schema, type: [type, "null"] });
+const eitherNull = (schema: JsonSchema, description: string): JsonSchema => ({
+  anyOf: [schema, { type: "null" }],
+  description,
+});
 const list = (items: JsonSchema, description?: string): JsonSchema => ({
   type: "array",
   items,
@@ -12,13 +16,24 @@ const list = (items: JsonSchema, description?: string): JsonSchema => ({
 });
 export const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
 
-/** An object that may have further members. */
-function object(properties: JsonSchema, required: readonly string[], description?: string): JsonSchema {
+/**
+ * An object that may have further members.
+ *
+ * @param required the names of the required members, or of those that are not
+ */
+function object(
+  properties: JsonSchema,
+  required: readonly string[] | { readonly allBut: readonly string[] },
+  description?: string,
+): JsonSchema {
   return {
     type: "object",
     ...(description !== undefined && { description }),
     properties,
-    required,
+    required:
+      "allBut" in required
+        ? Object.keys(properties).filter((name) => !required.allBut.includes(name))
+        : required,
   };
 }
 
@@ -94,56 +109,26 @@ const capabilities = object(
       { type: "string", enum: ["generate", "edit"] },
       "The endpoints of `/v1` that serve the model.",
     ),
-    sizes: {
-      anyOf: [ref("ModelSizes"), { type: "null" }],
-      description: "The accepted values of `size`. `null`: they are not known.",
-    },
+    sizes: eitherNull(ref("ModelSizes"), "The accepted values of `size`. `null`: they are not known."),
     max_images: orNull(integer("The largest `n`.")),
-    references: {
-      anyOf: [
-        object({ min: integer("The fewest."), max: integer("The most.") }, ["min", "max"]),
-        { type: "null" },
-      ],
-      description: "How many reference images a request may have.",
-    },
+    references: eitherNull(
+      object({ min: integer("The fewest."), max: integer("The most.") }, ["min", "max"]),
+      "How many reference images a request may have.",
+    ),
     max_references_and_images: orNull(integer("The most reference images and images together.")),
     stream: { type: "boolean", description: "Whether a request may have `stream: true`." },
-    background: {
-      type: ["array", "null"],
-      items: { type: "string" },
-      description: "The values of `background`.",
-    },
-    output_formats: {
-      type: ["array", "null"],
-      items: { type: "string" },
-      description: "The values of `output_format`. `null`: any.",
-    },
+    background: orNull(list({ type: "string" }, "The values of `background`.")),
+    output_formats: orNull(list({ type: "string" }, "The values of `output_format`. `null`: any.")),
     qualities: list({ type: "string" }, "The values of `quality` besides `auto`."),
-    layers: {
-      anyOf: [
-        object(
-          {
-            max: integer("The most layers."),
-            sizes: { type: ["array", "null"], items: { type: "string" }, description: "The sizes." },
-          },
-          ["max", "sizes"],
-        ),
-        { type: "null" },
-      ],
-      description: "What `layer_decomposition` makes, beside the base image.",
-    },
+    layers: eitherNull(
+      object({ max: integer("The most layers."), sizes: orNull(list({ type: "string" }, "The sizes.")) }, [
+        "max",
+        "sizes",
+      ]),
+      "What `layer_decomposition` makes, beside the base image.",
+    ),
   },
-  [
-    "operations",
-    "sizes",
-    "max_images",
-    "references",
-    "max_references_and_images",
-    "stream",
-    "background",
-    "output_formats",
-    "layers",
-  ],
+  { allBut: ["qualities"] },
 );
 
 const sizes = object(
@@ -154,13 +139,13 @@ const sizes = object(
     max_pixels: orNull(integer("Width times height, at most.")),
     min_side: orNull(integer("Each side, at least.")),
     max_side: orNull(integer("Each side, at most.")),
-    max_aspect_ratio: {
-      type: ["number", "null"],
+    max_aspect_ratio: orNull({
+      type: "number",
       description: "The longer side divided by the shorter one, at most.",
-    },
+    }),
     multiple_of: integer("Both sides are multiples of this."),
   },
-  ["presets", "list", "min_pixels", "max_pixels", "min_side", "max_side", "max_aspect_ratio"],
+  { allBut: ["multiple_of"] },
 );
 
 const model = object(
@@ -241,16 +226,7 @@ export function createResponseSchemas(): Readonly<Record<string, JsonSchema>> {
     ModelCapabilities: capabilities,
     Model: model,
     ModelList: object({ object: { const: "list" }, data: list(ref("Model")) }, ["object", "data"]),
-    Task: object(taskFields, [
-      "id",
-      "object",
-      "status",
-      "created_at",
-      "expires_at",
-      "model",
-      "operation",
-      "request_id",
-    ]),
+    Task: object(taskFields, { allBut: ["ended_at", "images", "result", "error"] }),
     TaskList: object(
       {
         object: { const: "list" },

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { createMemoryAdmissionStore } from "../../admission/memory-store.js";
 import { createMemoryLedger } from "../../billing/memory-ledger.js";
 import { GatewayError } from "../../errors.js";
-import type { GatewayOptions } from "../../options/options.js";
+import type { GatewayOptions } from "../../gateway-options/options.js";
 import { createManualClock } from "../../testing/manual-clock.js";
 import {
   CALLER_KEY,
@@ -12,6 +11,7 @@ import {
   type Provider,
   refusedConnection,
 } from "../../testing/test-gateway.js";
+import { createMemoryAdmissionStore } from "../limits/memory-store.js";
 import type { Refusal } from "./refusal.js";
 import type { RefusalStore } from "./refusal-store.js";
 

@@ -106,13 +106,9 @@ export class ImageUpload {
 
   /** @param start the first bytes of the image */
   #begin(start: Uint8Array): Promise<StoredLink> {
+    const byteLength = this.#byteLength;
     const { signal } = this.#stopper;
-    const image = {
-      contentType: toContentType(start),
-      byteLength: this.#byteLength,
-      body: this.#body,
-      signal,
-    };
+    const image = { contentType: toContentType(start), byteLength, body: this.#body, signal };
     const stored = Promise.resolve()
       .then(() => this.#store.put(image))
       .finally(() => this.#body.release())

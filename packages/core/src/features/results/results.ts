@@ -41,7 +41,7 @@ export interface ServedImages {
 const DEFAULT_TIMEOUT_SECONDS = 60;
 
 /** What {@link createResults} needs besides its options. */
-interface ResultsContext {
+interface StageContext {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** The beginning of the gateway's paths, or `""`. */
@@ -51,10 +51,7 @@ interface ResultsContext {
 }
 
 /** @param options validated */
-export function createResults(
-  options: ResultsOptions,
-  { now, basePath, afterImage }: ResultsContext,
-): Results {
+export function createResults(options: ResultsOptions, { now, basePath, afterImage }: StageContext): Results {
   const { ttlSeconds = DEFAULT_TTL_SECONDS, timeoutSeconds = DEFAULT_TIMEOUT_SECONDS, store } = options;
   const publicUrl = options.publicUrl?.replace(/\/+$/, "");
   const served = chooseUrls(options) === "gateway" ? serveStore(options) : undefined;

@@ -11,7 +11,7 @@ function create(sweep: (before: Date) => Promise<void>, random = 0.5) {
   /** Calls the sweeper every ten seconds, as maintenance does. */
   const runFor = async (ms: number): Promise<void> => {
     for (let left = ms; left > 0; left -= 10_000) {
-      sweeper.runIfDue();
+      sweeper.begin();
       await vi.advanceTimersByTimeAsync(10_000);
     }
   };
@@ -91,8 +91,8 @@ describe("a sweeper", () => {
     const ended = Promise.withResolvers<void>();
     const { sweeper } = create(() => ended.promise);
     const onFinished = vi.fn<() => void>();
-    sweeper.runIfDue();
-    void sweeper.finished().then(onFinished);
+    sweeper.begin();
+    void sweeper.idle().then(onFinished);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(onFinished).not.toHaveBeenCalled();
     ended.resolve();

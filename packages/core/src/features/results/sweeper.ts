@@ -1,18 +1,13 @@
 import type { Logger } from "../../logger.js";
-
-/** Deletes expired images about once an hour. */
-export interface Sweeper {
-  /** Begins a sweep if the last one began about an hour ago, or if there was none. Returns at once. */
-  runIfDue(): void;
-  /** Resolves when the current sweep has ended. */
-  finished(): Promise<void>;
-}
+import { settlesWithin } from "../../util/async.js";
 
 const INTERVAL_MS = 3_600_000;
 /** The interval is up to this share shorter or longer, so that the processes of a fleet do not sweep at the same time. */
 const JITTER = 0.1;
 /** A sweep that runs for this long has ended unnoticed, as work does on Workers when its request ends. */
 const DEAD_MS = 24 * INTERVAL_MS;
+/** How long a gateway that closes waits for a sweep. The next process continues it. */
+const LAST_SWEEP_MS = 3_000;
 
 interface SweeperParts {
   /** Milliseconds since 1970. */
@@ -22,14 +17,14 @@ interface SweeperParts {
 }
 
 /**
- * Sweeps a store, never twice at the same time. A failure is logged once, until a sweep succeeds again.
+ * Deletes expired images about once an hour, never twice at the same time. A failure is logged once, until a sweep succeeds again.
  *
  * @param sweep deletes the images that expired before a time
  */
 export function createSweeper(
   sweep: (before: Date) => Promise<void>,
   { now, random, logger }: SweeperParts,
-): Sweeper {
+): { readonly begin: () => undefined; readonly idle: () => Promise<void> } {
   let running: Promise<void> | undefined;
   let beganAt = 0;
   let dueAt = 0;
@@ -51,7 +46,7 @@ export function createSweeper(
   };
 
   return {
-    runIfDue() {
+    begin() {
       const at = performance.now();
       if (at < dueAt || (running !== undefined && at - beganAt < DEAD_MS)) return;
       beganAt = at;
@@ -61,8 +56,8 @@ export function createSweeper(
       });
       running = own;
     },
-    async finished() {
-      await running;
+    async idle() {
+      await settlesWithin(Promise.resolve(running), LAST_SWEEP_MS);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createMemoryLedger } from "../../billing/memory-ledger.js";
-import type { GatewayOptions } from "../../options/options.js";
+import type { GatewayOptions } from "../../gateway-options/options.js";
 import {
   cutOffWhenPolled,
   DONE,

@@ -1,13 +1,12 @@
-import type { LimitedMoment } from "../../admission/admit.js";
-import { mergeLimits } from "../../admission/rate-limits.js";
 import type { TakeSlot } from "../../admission/slot.js";
 import type { Commit } from "../../billing/commit.js";
 import { restorePrice } from "../../billing/pricing.js";
 import type { BilledRequest } from "../../billing/records.js";
-import type { TakenTask, TaskEnd, TaskStore } from "../../billing/task-store.js";
+import type { TakenTask, TaskEnd } from "../../billing/task-store.js";
 import { GatewayError, isGatewayError } from "../../errors.js";
 import { createReport, type ReportParts } from "../../events.js";
 import type { GatewayRequest, GatewayResponse } from "../../http.js";
+import type { LimitedMoment } from "../../kernel/admission.js";
 import { type NormalizeParts, normalizeFields } from "../../kernel/normalize-fields.js";
 import { NormalizedCall } from "../../kernel/normalized-call.js";
 import { type CallClient, endFailed, endLost, NO_RESPONSE, type RunParts, run } from "../../kernel/run.js";
@@ -16,7 +15,6 @@ import type { SecretMask } from "../../redact.js";
 import { readJson } from "../../request/json.js";
 import type { BodyLimits } from "../../request/read-request.js";
 import { toEnvelope } from "../../responses/envelope.js";
-import type { CallerLimits } from "../../types.js";
 import { createTaskKeeper } from "../../upstream/kept-task.js";
 import { createReferenceLoader } from "../../upstream/references.js";
 import type { EverySecond } from "../../util/async.js";
@@ -27,9 +25,7 @@ import { keepResult } from "./task-result.js";
 
 /** What running a task needs of the gateway. */
 export interface RunTaskParts extends RunParts, NormalizeParts, ReportParts {
-  readonly tasks: Pick<Tasks, "objects"> | undefined;
   readonly takeSlot: TakeSlot;
-  readonly limits: CallerLimits | undefined;
   readonly bodyLimits: BodyLimits;
   readonly everySecond: EverySecond;
   /** Masks our keys in errors of the gateway. */
@@ -37,10 +33,7 @@ export interface RunTaskParts extends RunParts, NormalizeParts, ReportParts {
 }
 
 /** What a worker gives with a task. */
-export interface RunTaskOptions {
-  readonly store: TaskStore;
-  /** How long the task is kept after its end, in milliseconds. */
-  readonly keepMs: number;
+export interface RunTaskOptions extends Pick<Tasks, "store" | "objects" | "keepMs"> {
   /** Aborted if the gateway closes: a task that was not sent is not sent any more. */
   readonly signal: AbortSignal;
   /** Keeps the gateway from closing before the work is done. */
@@ -121,8 +114,8 @@ class TaskClient implements CallClient {
   }
 
   async receive(response: GatewayResponse, commit: Commit): Promise<GatewayResponse> {
-    const objects = this.#parts.tasks?.objects;
-    const until = this.#parts.now() + this.#running.options.keepMs;
+    const { objects, keepMs } = this.#running.options;
+    const until = this.#parts.now() + keepMs;
     const result = await keepResult(response, { objects, until });
     return this.#end(commit, { status: "completed", result });
   }
@@ -209,9 +202,8 @@ async function createCall(
 ): Promise<NormalizedCall> {
   const { endpoint, caller, isForm } = input;
   const { bodyLimits, transport, everySecond } = parts;
-  const objects = parts.tasks?.objects;
-  const { store, track } = options;
-  const callerLimits = mergeLimits(caller.limits, parts.limits);
+  const { store, objects, track } = options;
+  const callerLimits = parts.admission?.limitsOf(caller) ?? {};
   const read = toRequest(input.body);
   const slot = parts.takeSlot(read, { id: caller.id, concurrent: callerLimits.concurrent });
   try {
@@ -333,7 +325,7 @@ async function endUncontinued(
 
 /** Writes the end of a task and of its hold, and deletes its request. */
 async function endTask(
-  { holds, tasks }: RunTaskParts,
+  { holds }: RunTaskParts,
   { task, logger }: TaskToEnd,
   { end, options }: { readonly end: TaskEnd; readonly options: RunTaskOptions },
 ): Promise<void> {
@@ -345,7 +337,7 @@ async function endTask(
     status,
     record,
   });
-  options.track(removeBodies([task.input], { objects: tasks?.objects, logger }));
+  options.track(removeBodies([task.input], { objects: options.objects, logger }));
 }
 
 function toErrorJson(error: GatewayError, { maskKeys }: Pick<RunTaskParts, "maskKeys">): string {

@@ -1,19 +1,16 @@
-import { type AdmissionParts, type Admitted, admit, toRefusalError } from "../../admission/admit.js";
-import { renderReplay, toStoredResponse } from "../../admission/idempotency.js";
-import type { StoredResponse } from "../../admission/store.js";
 import { budgetError, type Holds, toHoldRecord } from "../../billing/hold.js";
 import type { PriceList } from "../../billing/pricing.js";
 import type { NewTask, Task, TaskRoom, TaskStore, TaskSubmission } from "../../billing/task-store.js";
 import { GatewayError, invalidRequest, unavailable } from "../../errors.js";
 import type { BeforeSend } from "../../events.js";
-import type { GatewayRequest, GatewayResponse, HeaderReader } from "../../http.js";
+import type { GatewayRequest, GatewayResponse } from "../../http.js";
 import { withDataUrlStrings } from "../../images/data-url.js";
-import type { NormalizedCall } from "../../kernel/normalized-call.js";
-import type { IdempotencyOptions } from "../../options/options.js";
+import type { Admission } from "../../kernel/admission.js";
+import type { Submissions, SubmittedRequest } from "../../kernel/submissions.js";
 import { readPrefer } from "../../request/prefer.js";
 import { type Endpoint, idempotencyScopeOf } from "../../request/route.js";
 import type { ImageRequest } from "../../types.js";
-import type { JsonObject } from "../../util/json.js";
+import { conflictError } from "../limits/idempotency.js";
 import type { PrivateObjects } from "../results/private-objects.js";
 import { readWebhookNames, type WebhookEndpoints } from "../webhooks/endpoints.js";
 import { FIRST_READ_SECONDS, renderAccepted } from "./render-task.js";
@@ -22,10 +19,10 @@ import { type TaskBody, writeTaskInput } from "./task-input.js";
 import { createTaskId } from "./task-object.js";
 
 /** What a submission needs of the gateway. */
-export interface SubmitParts extends AdmissionParts {
+export interface SubmitParts {
+  readonly admission: Admission | undefined;
   readonly holds: Pick<Holds, "write">;
   readonly beforeSend: BeforeSend | undefined;
-  readonly idempotency: IdempotencyOptions;
   /** `undefined` without `billing`. */
   readonly prices: PriceList | undefined;
   /** Milliseconds since 1970. */
@@ -50,21 +47,25 @@ export interface Tasks {
   readonly findBasePath: (request: GatewayRequest, endpoint: Endpoint) => string;
 }
 
-/** An endpoint whose requests can be tasks. */
-export type TaskEndpoint = Exclude<Endpoint, { operation: "native" }>;
+/** The status of the response to a submission. */
+const ACCEPTED = 202;
 
-/** True if a request asks for a task. */
-export function wantsTask(endpoint: Endpoint, headers: HeaderReader): endpoint is TaskEndpoint {
-  return endpoint.operation !== "native" && readPrefer(headers).respondAsync;
-}
-
-/** A valid request that asks for a task. */
-export interface TaskToSubmit {
-  readonly call: NormalizedCall;
-  readonly endpoint: TaskEndpoint;
-  /** The fields of the body, and whether they came in a form. */
-  readonly fields: JsonObject;
-  readonly isForm: boolean;
+/** Takes the requests that ask for a task. */
+export function createTaskSubmissions(parts: SubmitParts): Submissions {
+  return {
+    linksOnly: parts.tasks.objects === undefined,
+    wants: (endpoint, headers): endpoint is SubmittedRequest["endpoint"] =>
+      endpoint.operation !== "native" && readPrefer(headers).respondAsync,
+    submit: (request, submission) => submitTask(parts, request, submission),
+    checkReplay(response) {
+      if (response.status !== ACCEPTED) return;
+      // It would get a task in place of images.
+      const message =
+        "A request with this Idempotency-Key was submitted as a task: send it with Prefer: respond-async to get the task, " +
+        "or send a new key. A new key can be charged again.";
+      throw new GatewayError("idempotency_conflict", message, { shouldRetry: false });
+    },
+  };
 }
 
 /**
@@ -73,10 +74,10 @@ export interface TaskToSubmit {
  *
  * @throws GatewayError if the request is refused
  */
-export async function submitTask(
+async function submitTask(
   parts: SubmitParts,
   host: GatewayRequest,
-  submission: TaskToSubmit,
+  submission: SubmittedRequest,
 ): Promise<GatewayResponse> {
   const { tasks } = parts;
   const { call, endpoint, fields } = submission;
@@ -84,11 +85,11 @@ export async function submitTask(
   checkTaskRequest(request);
   const webhooks = await readWebhookNames(host.headers, caller.id, parts.webhookEndpoints);
   const repeatable = { headers: host.headers, scope: idempotencyScopeOf(endpoint), fields };
-  const admission = await admit(parts, call, "submission", repeatable);
-  if (admission.kind === "replay") return renderRepeat(admission.response, billed.id);
+  const admission = await parts.admission?.admit(call, "submission", repeatable);
+  if (admission?.kind === "replay") return withRetryAfter(admission.response);
   try {
     await parts.beforeSend?.(withDataUrlStrings(request), caller);
-    const task = await storeTask(parts, submission, { webhooks, repeat: admission.idempotency });
+    const task = await storeTask(parts, submission, { webhooks, repeat: admission?.repeat });
     call.observer?.submitted(task.id);
     const response = renderAccepted(task, {
       id: billed.id,
@@ -96,35 +97,20 @@ export async function submitTask(
       ignored: request.ignored,
       replacedSize: request.replacedSize,
     });
-    await admission.finish(toIdempotencyOutcome(response, parts.idempotency));
-    return { ...response, headers: admission.addLimits(response.headers) };
+    // If the store forgets the response, the task store still finds the task of a repeat.
+    await admission?.keep(response);
+    return { ...response, headers: admission?.addLimits(response.headers) ?? response.headers };
   } catch (error) {
-    await admission.finish({ kind: "forget" });
+    await admission?.release();
     throw error;
   }
 }
 
-/** The stored response: that of a submission, or that of a request without `Prefer`, which has been served. */
-function renderRepeat(stored: StoredResponse, id: string): GatewayResponse {
-  const response = renderReplay(stored, id);
-  return isAccepted(stored)
+/** The replayed response: that of a submission, or that of a request without `Prefer`, which has been served. */
+function withRetryAfter(response: GatewayResponse): GatewayResponse {
+  return response.status === ACCEPTED
     ? { ...response, headers: { ...response.headers, "retry-after": String(FIRST_READ_SECONDS) } }
     : response;
-}
-
-/** Whether a stored response is that of a submission. */
-export function isAccepted({ status }: Pick<StoredResponse, "status">): boolean {
-  return status === 202;
-}
-
-/** The error of a request that repeats a submission, but without `Prefer`: it would get a task in place of images. */
-export function submittedAsTask(): GatewayError {
-  return new GatewayError(
-    "idempotency_conflict",
-    "A request with this Idempotency-Key was submitted as a task: send it with Prefer: respond-async to get the task, or " +
-      "send a new key. A new key can be charged again.",
-    { shouldRetry: false },
-  );
 }
 
 /** @throws GatewayError `invalid_request_error` for what cannot be a task */
@@ -136,21 +122,10 @@ function checkTaskRequest({ stream }: ImageRequest): void {
   );
 }
 
-/** If the store forgets the response, the task store still finds the task of a repeat. */
-function toIdempotencyOutcome(
-  response: GatewayResponse,
-  { seconds, maxResponseBytes }: IdempotencyOptions,
-): Parameters<Admitted["finish"]>[0] {
-  const stored = toStoredResponse(response, maxResponseBytes);
-  return stored === undefined
-    ? { kind: "forget" }
-    : { kind: "keep", response: stored, ttlMs: seconds * 1000 };
-}
-
 /** Stores the task, or finds the task of an earlier submission with the same idempotency key. */
 async function storeTask(
   parts: SubmitParts,
-  submission: TaskToSubmit,
+  submission: SubmittedRequest,
   more: Pick<NewTask, "webhooks" | "repeat">,
 ): Promise<Task> {
   const { tasks, holds, now } = parts;
@@ -189,7 +164,7 @@ async function storeTask(
 
 function toNewTask(
   { tasks, prices }: Pick<SubmitParts, "tasks" | "prices">,
-  { call, endpoint, isForm }: TaskToSubmit,
+  { call, endpoint, isForm }: SubmittedRequest,
   { id, body, webhooks, repeat }: Pick<NewTask, "id" | "webhooks" | "repeat"> & { readonly body: TaskBody },
 ): Parameters<TaskStore["submit"]> {
   const { ttlMs, keepMs, room } = tasks;
@@ -236,8 +211,7 @@ function unsureError(isRepeatable: boolean, cause: unknown): GatewayError {
 function toSubmissionError(
   refused: Exclude<TaskSubmission, { readonly kind: "submitted" | "repeated" }>,
 ): GatewayError {
-  if (refused.kind === "conflict")
-    return toRefusalError({ kind: "conflict" }, { windows: [], concurrency: [] });
+  if (refused.kind === "conflict") return conflictError();
   if (refused.kind === "refused") return budgetError();
   const options = { retryAfterSeconds: 30, limit: "tasks" };
   return refused.isShareUsed

@@ -1,29 +1,21 @@
 import { onceForEachId } from "../../billing/delivery.js";
 import type { EntryFailure } from "../../billing/ledger.js";
 import type { LostPolicy } from "../../billing/records.js";
-import type { TaskStore } from "../../billing/task-store.js";
+import type { Chore } from "../../contract/chore.js";
 import { GatewayError } from "../../errors.js";
-import type { Logger } from "../../logger.js";
 import { toEnvelope } from "../../responses/envelope.js";
 import type { PrivateObjects } from "../results/private-objects.js";
 import { removeBodies } from "./task-body.js";
+import type { WorkerParts } from "./worker.js";
 
 /** What {@link createTaskSweep} needs of the gateway. */
-export interface TaskSweepParts {
-  readonly store: TaskStore;
+export interface TaskSweepParts extends Pick<WorkerParts, "store" | "track" | "logger"> {
   readonly onLost: LostPolicy;
   readonly objects: PrivateObjects | undefined;
-  readonly logger: Logger;
-  /** Keeps the gateway from closing before the work is done. */
-  readonly track: (work: Promise<unknown>) => void;
 }
 
-/**
- * Ends the tasks of processes that died and the tasks that waited too long. Does not reject.
- *
- * @param own whether the tasks of this process end as well, because it is about to end
- */
-export type SweepTasks = (own?: boolean) => Promise<void>;
+/** Ends the tasks of processes that died and the tasks that waited too long. */
+export type SweepTasks = NonNullable<Chore["sweep"]>;
 
 /** Creates the sweep of a gateway's tasks. */
 export function createTaskSweep({ store, onLost, objects, logger, track }: TaskSweepParts): SweepTasks {

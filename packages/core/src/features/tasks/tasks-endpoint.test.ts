@@ -13,7 +13,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { createMemoryLedger } from "../../billing/memory-ledger.js";
 import type { Task } from "../../billing/task-store.js";
 import { createGateway } from "../../gateway.js";
-import type { GatewayOptions } from "../../options/options.js";
+import type { GatewayOptions } from "../../gateway-options/options.js";
 import { createTask } from "../../testing/create-task.js";
 import {
   CALLER_KEY,

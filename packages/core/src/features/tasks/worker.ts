@@ -1,14 +1,16 @@
 import type { Holds } from "../../billing/hold.js";
-import type { TakenTask, TaskStore } from "../../billing/task-store.js";
+import type { TakenTask } from "../../billing/task-store.js";
+import type { Chore } from "../../contract/chore.js";
 import type { Logger } from "../../logger.js";
 import { keepWhile } from "../../util/async.js";
 import { type BegunTask, beginTask, type RunTaskParts } from "./run-task.js";
+import type { Tasks } from "./submit.js";
 import { createTakenTasks } from "./taken-tasks.js";
 
 /** Runs tasks of the queue. */
-export interface TaskWorker {
-  /** Begins to look for tasks whenever the store tells that one waits. Further calls look once. Returns at once. */
-  start(): void;
+export interface TaskWorker extends Chore {
+  /** Begins to look for tasks whenever the store tells that one waits. Further calls look once. */
+  readonly begin: () => undefined;
   /**
    * Takes and runs tasks until none waits, or until the time is over. Resolves when the tasks that it took have ended.
    *
@@ -20,18 +22,15 @@ export interface TaskWorker {
    * Takes no further task. Resolves when the tasks that were taken and not sent are back in the queue. Tasks that were sent
    * go on: they are tracked.
    */
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 /** What a worker needs of the gateway. */
-export interface WorkerParts {
-  readonly store: TaskStore;
+export interface WorkerParts extends Pick<Tasks, "store" | "objects" | "keepMs"> {
   /** Repeats writes that the store did not accept. */
   readonly holds: Pick<Holds, "write">;
   /** How many tasks run at the same time. 0: only {@link TaskWorker.runBatch} runs tasks. */
   readonly concurrency: number;
-  /** How long a task is kept after its end, in milliseconds. */
-  readonly keepMs: number;
   /** Returns the parts with the current options. Rejects if they cannot be loaded. */
   readonly loadParts: () => Promise<RunTaskParts>;
   /** Keeps the gateway from closing before the work is done. */
@@ -54,9 +53,9 @@ const CROWDED_MS = 1_000;
 /** For how long nothing is taken after a failure. */
 const PAUSE_MS = 2_000;
 
-/** Creates a worker. It takes nothing before `start` or `runBatch`. */
+/** Creates a worker. It takes nothing before `begin` or `runBatch`. */
 export function createTaskWorker(parts: WorkerParts): TaskWorker {
-  const { store, concurrency, keepMs, track, logger } = parts;
+  const { store, objects, concurrency, keepMs, track, logger } = parts;
   const stopper = new AbortController();
   const { signal } = stopper;
   /** The tasks that were taken and have not ended, and those of them that were not sent. */
@@ -105,7 +104,8 @@ export function createTaskWorker(parts: WorkerParts): TaskWorker {
 
   async function begin(task: TakenTask): Promise<BegunTask> {
     try {
-      const begun = await beginTask(await parts.loadParts(), task, { store, keepMs, track, signal });
+      const options = { store, objects, keepMs, track, signal };
+      const begun = await beginTask(await parts.loadParts(), task, options);
       if (begun.kind === "crowded") leaveOut(task.caller);
       if (begun.kind === "postponed" || begun.kind === "unsure") pause();
       return begun;
@@ -146,7 +146,7 @@ export function createTaskWorker(parts: WorkerParts): TaskWorker {
   }
 
   return {
-    start() {
+    begin() {
       if (concurrency === 0 || signal.aborted) return;
       unwatch ??= store.watch(({ kind }) => {
         if (kind === "queued") fill();

@@ -1,5 +1,19 @@
 import type { AttemptObserver, CallObserver, Telemetry } from "../../contract/telemetry.js";
 import type { Logger } from "../../logger.js";
+import type { OptionsProblem } from "../../options/options.js";
+
+/** The history of calls is written to `logger.info`, which a logger may lack. */
+export function* checkCallLog({
+  logCalls,
+  logger,
+}: {
+  readonly logCalls?: boolean | undefined;
+  readonly logger?: Logger | undefined;
+}): Iterable<OptionsProblem> {
+  if (logCalls === true && logger !== undefined && typeof logger.info !== "function") {
+    yield { path: "logCalls", message: "needs a logger with the function info" };
+  }
+}
 
 /**
  * Writes the history of each call to the log, for the option `logCalls`: its hold, its attempts with their cooldowns, the

@@ -7,7 +7,7 @@ import type {
   Telemetry,
 } from "../../contract/telemetry.js";
 import type { GatewayError } from "../../errors.js";
-import type { GatewayOptions } from "../../options/options.js";
+import type { GatewayOptions } from "../../gateway-options/options.js";
 import { ARK_RESPONSE, createPost, createTestGateway, type Provider } from "../../testing/test-gateway.js";
 
 const BODY = { model: "doodle", prompt: "a lighthouse" };

@@ -1,6 +1,7 @@
+import { isSource } from "../../gateway-options/load.js";
+import type { GatewayOptions } from "../../gateway-options/options.js";
 import type { Logger } from "../../logger.js";
-import { isSource } from "../../options/load.js";
-import type { GatewayOptions, Loadable, OptionSource } from "../../options/options.js";
+import type { Loadable, OptionSource } from "../../options/options.js";
 
 /** The options that were given as functions. */
 export interface WatchedOptions {

@@ -4,7 +4,7 @@ import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { BudgetAlert } from "../../billing/ledger.js";
 import { createMemoryLedger } from "../../billing/memory-ledger.js";
-import type { GatewayOptions } from "../../options/options.js";
+import type { GatewayOptions } from "../../gateway-options/options.js";
 import { startServer } from "../../testing/start-server.js";
 import { createTestGateway } from "../../testing/test-gateway.js";
 import { createTransport } from "../../upstream/transport-node.js";

@@ -1,7 +1,10 @@
 import * as z from "zod/mini";
-import { isName, NAME_RULE } from "../../util/name.js";
-import type { Fields } from "../../util/parse-fields.js";
+import type { CallerOptions } from "../../auth/authenticate.js";
+import type { OptionsProblem } from "../../options/options.js";
+import { name } from "../../options/schema-parts.js";
+import { type Fields, formatPath } from "../../util/parse-fields.js";
 import {
+  checkEndpoints,
   decodeSecret,
   type FindEndpoints,
   type WebhookEndpoint,
@@ -54,9 +57,6 @@ export const callerEndpointsSchema = z
     ),
   );
 
-const callerName = z
-  .string()
-  .check(z.minLength(1, "must not be empty"), z.refine(isName, `must be ${NAME_RULE}`));
 const ENDPOINTS_OF_CALLERS = "must be a function, or an object of callers and their endpoints";
 const ALLOW_HOSTS = "must be a list of host names";
 
@@ -65,7 +65,7 @@ export const webhooksSchema = z.strictObject(
   {
     endpoints: z.union(
       [
-        z.record(callerName, callerEndpointsSchema, ENDPOINTS_OF_CALLERS),
+        z.record(name, callerEndpointsSchema, ENDPOINTS_OF_CALLERS),
         z.custom<FindEndpoints>((value) => typeof value === "function", ENDPOINTS_OF_CALLERS),
       ],
       ENDPOINTS_OF_CALLERS,
@@ -89,4 +89,27 @@ function isEndpointUrl(value: string): boolean {
   if (value.length > MAX_URL_LENGTH || !URL.canParse(value)) return false;
   const { protocol, username, password, hash } = new URL(value);
   return /^https?:$/.test(protocol) && username === "" && password === "" && hash === "";
+}
+
+/**
+ * Checks endpoints that are not a function against `allowHosts` and the callers. The types were checked before.
+ *
+ * @param callers `undefined` if they are not known
+ */
+export function* checkWebhooks(
+  webhooks: WebhooksOptions | undefined,
+  callers: readonly CallerOptions[] | undefined,
+): Iterable<OptionsProblem> {
+  if (webhooks === undefined || typeof webhooks.endpoints === "function") return;
+  const ids = callers && new Set(callers.map(({ id }) => id));
+  for (const [caller, endpoints] of Object.entries(webhooks.endpoints)) {
+    const path = ["webhooks", "endpoints", caller];
+    // A misspelled id would leave a caller without its webhooks.
+    if (ids?.has(caller) === false) {
+      yield { path: formatPath(path), message: "is not the id of an entry of callers" };
+    }
+    for (const { name: endpoint, message } of checkEndpoints(endpoints, webhooks.allowHosts ?? [])) {
+      yield { path: formatPath([...path, endpoint, "url"]), message };
+    }
+  }
 }

@@ -4,7 +4,7 @@ import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createMemoryLedger } from "../../billing/memory-ledger.js";
 import type { TaskLedger } from "../../billing/task-store.js";
-import type { GatewayOptions } from "../../options/options.js";
+import type { GatewayOptions } from "../../gateway-options/options.js";
 import { endTask } from "../../testing/end-task.js";
 import { startServer } from "../../testing/start-server.js";
 import {

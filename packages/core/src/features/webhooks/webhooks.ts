@@ -6,6 +6,7 @@ import type {
   WebhookMessage,
   WebhookStore,
 } from "../../billing/task-store.js";
+import type { Chore } from "../../contract/chore.js";
 import { settlesWithin } from "../../util/async.js";
 import { isJsonObject } from "../../util/json.js";
 import type { SenderParts, WebhookSender } from "./sender.js";
@@ -34,11 +35,11 @@ export interface Webhooks {
 }
 
 /** Sends webhooks while the gateway is in use. */
-export interface WebhookDelivery {
+export interface WebhookDelivery extends Chore {
   /** For the operator. */
   readonly api: Webhooks;
   /** Sends the messages that are due, now and whenever the store tells of one. Returns at once. */
-  run(): void;
+  readonly begin: () => undefined;
   /**
    * Sends the messages that are due. Resolves when they were sent, or when the time is over; then the rest is sent later.
    *
@@ -46,7 +47,7 @@ export interface WebhookDelivery {
    */
   runBatch(ms: number): Promise<void>;
   /** Begins no further attempt. Resolves when those in progress have ended. */
-  stop(): Promise<void>;
+  readonly finish: () => Promise<void>;
 }
 
 /** What {@link createWebhooks} needs of the gateway. */
@@ -67,11 +68,11 @@ export function createWebhooks(parts: WebhooksParts): WebhookDelivery {
     return createWebhookSender({ ...parts, store });
   }
 
-  function run(): void {
+  function begin(): undefined {
     if (tasks === undefined || isStopped || parts.endpoints() === undefined) return;
     loading ??= load(tasks.webhooks);
     unwatch ??= tasks.watch(({ kind }) => {
-      if (kind === "webhook") run();
+      if (kind === "webhook") begin();
     });
     loading.then(
       (sender) => sender.wake(),
@@ -96,25 +97,25 @@ export function createWebhooks(parts: WebhooksParts): WebhookDelivery {
         throw new RangeError(`replay needs at least one of ${FIELDS.join(", ")}.`);
       }
       const count = await requireStore(tasks).replay(filter);
-      run();
+      begin();
       return count;
     },
     async enable(caller, endpoint) {
       await requireStore(tasks).setDisabled(caller, endpoint, false);
-      run();
+      begin();
     },
     listDisabled: async () => await requireStore(tasks).listDisabled(),
   };
 
   return {
     api,
-    run,
+    begin,
     async runBatch(ms) {
-      run();
+      begin();
       const sent = loading?.then((sender) => sender.idle());
       if (sent !== undefined) await settlesWithin(sent, ms);
     },
-    async stop() {
+    async finish() {
       isStopped = true;
       unwatch?.();
       // Why the code could not be loaded was logged.

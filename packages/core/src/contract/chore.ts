@@ -1,0 +1,25 @@
+/**
+ * Background work of a feature. `kernel/lifecycle.ts` calls its functions at these moments, and those of several chores in the order
+ * of the list in `assemble.ts`. A chore has only the functions that it needs. None of them throws or rejects.
+ */
+export interface Chore {
+  /**
+   * Begins what is due: with the first request, and then every 10 s. It goes on beside the rounds of the ledger, which do not wait for
+   * it. If it returns a promise, it is called again only after that has ended, and `close()` waits for it.
+   */
+  readonly begin?: (() => Promise<void> | undefined) | undefined;
+  /** In each round of the ledger, every 10 s: takes holds of processes that died, before the ledger ends those that are left. */
+  readonly takeOver?: (() => Promise<unknown>) | undefined;
+  /**
+   * In each round, after the ledger has ended holds of processes that died.
+   *
+   * @param own whether the work of this process ends as well: `close()` calls it so when its deadline is over
+   */
+  readonly sweep?: ((own?: boolean) => Promise<void>) | undefined;
+  /** When `close()` is called: begins nothing more. What was begun goes on, if it is tracked. Has time until the deadline. */
+  readonly stop?: (() => Promise<void> | void) | undefined;
+  /** When no call is in progress: resolves when nothing that `begin` has begun is either. The last records wait for it. */
+  readonly idle?: (() => Promise<unknown>) | undefined;
+  /** At the same time as `idle`: ends what is being sent to others. If it takes too long, the connections are cut. */
+  readonly finish?: (() => Promise<void>) | undefined;
+}

@@ -1,0 +1,115 @@
+import * as z from "zod/mini";
+import type { Family } from "../families/family.js";
+import { qwenImage } from "../families/qwen-image/qwen-image.js";
+import { seedream } from "../families/seedream/seedream.js";
+import { budgetSchema, callerBudgets, checkOnBudget } from "../features/budgets/budget-schema.js";
+import { corsSchema } from "../features/cors/cors-schema.js";
+import { checkReference, openapiSchema } from "../features/openapi/openapi-schema.js";
+import { checkResults, resultsSchema } from "../features/results/results-schema.js";
+import { taskSchema } from "../features/tasks/task-schema.js";
+import { checkCallLog } from "../features/telemetry/call-log.js";
+import { checkWebhooks, webhooksSchema } from "../features/webhooks/webhook-schema.js";
+import { createCallerSchemas } from "../options/caller-schema.js";
+import { checkAccess, checkCallers } from "../options/check-callers.js";
+import { checkChannels, checkFamilies, checkFamilyNames, checkSpellings } from "../options/check-models.js";
+import { checkPrices } from "../options/check-prices.js";
+import type { OptionsProblem } from "../options/options.js";
+import { findTypeProblems } from "../options/problems.js";
+import { callOptions, familiesSchema, nameOptions, providerOptions } from "../options/schema.js";
+import { boolean, hook, withMethods } from "../options/schema-parts.js";
+import { isJsonObject } from "../util/json.js";
+import type { Fields } from "../util/parse-fields.js";
+import { LOADABLE, type LoadedOptions } from "./load.js";
+import type { GatewayOptions } from "./options.js";
+
+/** The families that every gateway has. All others are passed in `families`. */
+export const BUILT_IN_FAMILIES: readonly Family[] = [seedream, qwenImage];
+
+/** Their problems are reported in this order. */
+const shape = {
+  ...nameOptions,
+  cors: z.optional(corsSchema),
+  showPrices: boolean,
+  showCharge: boolean,
+  healthz: boolean,
+  openapi: openapiSchema,
+  reference: hook,
+  ...providerOptions,
+  callers: z.optional(z.array(createCallerSchemas(budgetSchema).entry, "must be a list of callers")),
+  authenticate: hook,
+  ...callOptions,
+  results: z.optional(resultsSchema),
+  webhooks: z.optional(webhooksSchema),
+  tasks: z.optional(taskSchema),
+  families: z.optional(familiesSchema),
+  beforeSend: hook,
+  afterImage: hook,
+  onUsage: hook,
+  onBudget: hook,
+  onError: hook,
+  onRequest: hook,
+  logger: withMethods("warn", "error"),
+  logCalls: boolean,
+  telemetry: withMethods("callStarted"),
+  fetch: hook,
+} satisfies Fields<LoadedOptions>;
+
+const schema = z.strictObject(shape, "must be an object");
+
+/** Thrown by `createGateway`. Contains every problem of the options. */
+export class GatewayOptionsError extends Error {
+  override readonly name = "GatewayOptionsError";
+  readonly problems: readonly OptionsProblem[];
+
+  constructor(problems: readonly OptionsProblem[]) {
+    const lines = problems.map(({ path, message }) => `  ${path === "" ? "options" : path} ${message}`);
+    super(`The options of the gateway are wrong:\n${lines.join("\n")}`);
+    this.problems = problems;
+  }
+}
+
+/**
+ * Checks all options and returns the families that they may name. Rules that span several options are checked if each
+ * of these options has the right type, so that one run finds as many problems as possible.
+ *
+ * @throws GatewayOptionsError
+ */
+export function checkOptions(options: LoadedOptions): ReadonlyMap<string, Family> {
+  const { problems, isSound } = findTypeProblems(schema, options);
+  if (!isJsonObject(options)) throw new GatewayOptionsError(problems);
+  const extra = isSound("families") ? (options.families ?? []) : [];
+  const families = new Map([...BUILT_IN_FAMILIES, ...extra].map((family) => [family.name, family]));
+  problems.push(...checkFamilyNames(extra, BUILT_IN_FAMILIES), ...checkAccess(options));
+  if (isSound("logger", "logCalls")) problems.push(...checkCallLog(options));
+  if (isSound("openapi", "reference")) problems.push(...checkReference(options));
+  if (isSound("results")) problems.push(...checkResults(options));
+  if (isSound("callers", "billing")) problems.push(...checkCallers(options, callerBudgets));
+  if (isSound("ledger")) problems.push(...checkOnBudget(options));
+  if (isSound("webhooks")) {
+    problems.push(...checkWebhooks(options.webhooks, isSound("callers") ? options.callers : undefined));
+  }
+  if (options.caseInsensitiveNames === true && isSound("models", "channels", "billing")) {
+    problems.push(...checkSpellings(options));
+  }
+  if (isSound("models", "channels", "families")) {
+    const rows = isSound("capabilities") ? options.capabilities : {};
+    problems.push(...checkFamilies(options, families, rows), ...checkChannels(options));
+    if (isSound("billing")) problems.push(...checkPrices(options, families));
+  }
+  if (problems.length > 0) throw new GatewayOptionsError(problems);
+  return families;
+}
+
+/**
+ * Checks the options that are not functions while the functions are still running, so that their problems are
+ * reported at once.
+ *
+ * @throws GatewayOptionsError
+ */
+export function checkFixedOptions(options: GatewayOptions): void {
+  const { problems, isSound } = findTypeProblems(schema, options, LOADABLE);
+  problems.push(...checkReference(options));
+  if (isSound("results")) problems.push(...checkResults(options));
+  if (isSound("logger", "logCalls")) problems.push(...checkCallLog(options));
+  if (problems.length > 0) throw new GatewayOptionsError(problems);
+}
