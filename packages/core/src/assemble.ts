@@ -16,12 +16,16 @@ import { createChannelHealth } from "./channels/health.js";
 import { DEFAULT_HEALTH_POLICY } from "./channels/health-record.js";
 import { createRetryBudgets, DEFAULT_RETRY_BUDGET, type RetryBudgetPolicy } from "./channels/retry-budget.js";
 import { type Configuration, type ConfigurationContext, configure, configureFirst } from "./configuration.js";
-import { type CallContinuer, createCallContinuer, createCallKeeper } from "./continue-calls.js";
 import type { Chore } from "./contract/chore.js";
 import type { CallObservation } from "./contract/observer.js";
 import { createEvents, createRequestId } from "./events.js";
 import { createStoredCallers, type StoredCallers } from "./features/callers/stored-callers.js";
 import { type ChannelPauses, createPauses } from "./features/channel-control/pauses.js";
+import {
+  type CallContinuer,
+  createCallContinuer,
+  createCallKeeper,
+} from "./features/continued-calls/continue-calls.js";
 import { createAdmission } from "./features/limits/admit.js";
 import { createMemoryAdmissionStore } from "./features/limits/memory-store.js";
 import { createOwnCrowdedError } from "./features/limits/rate-limit-headers.js";
@@ -54,7 +58,7 @@ import { createBackgroundReads } from "./responses/relay.js";
 import type { CallerLimits, Cooldown } from "./types.js";
 import type { Transport } from "./upstream/transport.js";
 import { createFetchTransport } from "./upstream/transport-fetch.js";
-import { createEverySecond, type Repeat, repeatByTimer, sleepByTimer } from "./util/async.js";
+import { callStore, createEverySecond, type Repeat, repeatByTimer, sleepByTimer } from "./util/async.js";
 
 /** The parts of a gateway. */
 export interface GatewayAssembly {
@@ -256,18 +260,12 @@ function createPermanentParts(
   const { basePath = "", afterImage } = options;
   const results = options.results && createResults(options.results, { now, basePath, afterImage });
   const tasks = createTasks(options, ledger, results?.objects);
-  const shareCooldown = async (id: string, cooldown: Cooldown | undefined): Promise<void> => {
-    try {
-      await admissionStore.setCooldown(id, cooldown);
-    } catch (error) {
-      logger.warn({ err: error }, "The admission store failed; a cooldown is known to this process only.");
-    }
+  const shareCooldown = (id: string, cooldown: Cooldown | undefined): void => {
+    callStore(() => admissionStore.setCooldown(id, cooldown)).catch((err: unknown) => {
+      logger.warn({ err }, "The admission store failed; a cooldown is known to this process only.");
+    });
   };
-  const health = createChannelHealth(
-    now,
-    DEFAULT_HEALTH_POLICY,
-    (id, cooldown) => void shareCooldown(id, cooldown),
-  );
+  const health = createChannelHealth(now, DEFAULT_HEALTH_POLICY, shareCooldown);
   const transport =
     dependencies.transport ?? (options.fetch ? createFetchTransport(options.fetch) : createTransport());
   const alertWebhooks =

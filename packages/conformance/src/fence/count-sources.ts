@@ -23,7 +23,7 @@ export const countCode = (pattern: RegExp, where: (name: string) => boolean = ()
  * `families/` is the kernel.
  */
 const FEATURES =
-  /^features\/|^continue-calls\.ts|^operator\.ts|^(?:openapi|reference)\.ts|^billing\/(?:memory-tasks|memory-webhooks|memory-callers|memory-history|task-store|caller-store|reprice|reports|usage-|gateway-usage|periods|budget|read-budgets|record-pages)/;
+  /^features\/|^operator\.ts|^(?:openapi|reference)\.ts|^billing\/(?:memory-tasks|memory-webhooks|memory-callers|memory-history|task-store|caller-store|reprice|reports|usage-|gateway-usage|periods|budget|read-budgets|record-pages)/;
 /** What composes a gateway of all features, and the entry points. */
 const DOORS =
   /^(?:index|gateway|assemble|configuration|stores|adapter|testing)\.ts$|^gateway-options\/|^billing\/index\.ts$|^families\/index\.ts$/;

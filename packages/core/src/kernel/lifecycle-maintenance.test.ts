@@ -22,6 +22,7 @@ const holdOf = (id: string, ttlMs: number): HoldRecord => ({
 function open(
   changed: (own: Ledger) => Partial<Ledger> = () => ({}),
   more: Pick<MaintenanceParts, "chores"> = { chores: [] },
+  repeat?: Parameters<typeof createMaintenance>[1],
 ) {
   const own = createMemoryLedger();
   const ledger = { ...own, ...changed(own) };
@@ -30,14 +31,9 @@ function open(
   const logger = { warn: log, error: log };
   const sent: object[] = [];
   const delivery = createRecordDelivery({ ledger, send: (record) => sent.push(record), logger });
-  const maintenance = createMaintenance({
-    ledger,
-    delivery,
-    holds: createHolds({ ledger, logger, onLost: "charge", now: Date.now }),
-    onLost: "charge",
-    logger,
-    ...more,
-  });
+  const holds = createHolds({ ledger, logger, onLost: "charge", now: Date.now });
+  const parts = { ledger, delivery, holds, onLost: "charge", logger, ...more } as const;
+  const maintenance = createMaintenance(parts, repeat);
   return { maintenance, own, logs, sent };
 }
 
@@ -95,18 +91,13 @@ describe("maintenance", () => {
 
   it("is repeated by whatever is given for it, until the stop", async () => {
     const sweep = vi.fn<Ledger["sweep"]>(async () => []);
-    const ledger = { ...createMemoryLedger(), sweep };
-    const logger = { warn: vi.fn<() => void>(), error: vi.fn<() => void>() };
-    const delivery = createRecordDelivery({ ledger, send: undefined, logger });
     const repeated: { work: () => void; everyMs: number }[] = [];
     const end = vi.fn<() => void>();
     const repeat = (work: () => void, everyMs: number): (() => void) => {
       repeated.push({ work, everyMs });
       return end;
     };
-    const holds = createHolds({ ledger, logger, onLost: "charge", now: Date.now });
-    const parts = { ledger, delivery, holds, onLost: "charge", logger, chores: [] } as const;
-    const maintenance = createMaintenance(parts, repeat);
+    const { maintenance } = open(() => ({ sweep }), undefined, repeat);
     maintenance.start();
     await vi.advanceTimersByTimeAsync(INTERVAL_MS);
     expect(sweep).toHaveBeenCalledTimes(1);

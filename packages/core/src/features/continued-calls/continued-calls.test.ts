@@ -1,9 +1,15 @@
 import { expect, it } from "vitest";
-import { createMemoryLedger } from "./billing/memory-ledger.js";
-import type { TaskLedger } from "./billing/task-store.js";
-import type { GatewayOptions } from "./gateway-options/options.js";
-import { cutOffWhenPolled, DONE, openDarkroom, openWaitingDarkroom, until } from "./testing/open-darkroom.js";
-import type { Provider, TestGateway } from "./testing/test-gateway.js";
+import { createMemoryLedger } from "../../billing/memory-ledger.js";
+import type { TaskLedger } from "../../billing/task-store.js";
+import type { GatewayOptions } from "../../gateway-options/options.js";
+import {
+  cutOffWhenPolled,
+  DONE,
+  openDarkroom,
+  openWaitingDarkroom,
+  until,
+} from "../../testing/open-darkroom.js";
+import type { Provider, TestGateway } from "../../testing/test-gateway.js";
 
 /** Sends a request, and cuts the gateway off when the provider has been polled. */
 async function cutOff(

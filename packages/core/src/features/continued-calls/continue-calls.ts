@@ -1,16 +1,16 @@
-import type { Commit } from "./billing/commit.js";
-import type { KeptHold, Ledger } from "./billing/ledger.js";
-import { type PriceList, type PriceTerms, restorePrice } from "./billing/pricing.js";
-import type { BilledRequest } from "./billing/records.js";
-import { createReport, type ReportParts, type RequestReport } from "./events.js";
-import type { GatewayResponse } from "./http.js";
-import { type KeepCall, NormalizedCall } from "./kernel/normalized-call.js";
-import { type CallClient, endFailed, endLost, NO_RESPONSE, type RunParts, run } from "./kernel/run.js";
-import { type Logger, RequestLogger } from "./logger.js";
-import type { ModelResolver, ResolvedModel } from "./models/resolve-model.js";
-import type { ImageRequest } from "./types.js";
-import { createTaskKeeper } from "./upstream/kept-task.js";
-import { isJsonObject, type JsonObject } from "./util/json.js";
+import type { Commit } from "../../billing/commit.js";
+import type { KeptHold, Ledger } from "../../billing/ledger.js";
+import { type PriceList, type PriceTerms, restorePrice } from "../../billing/pricing.js";
+import type { BilledRequest } from "../../billing/records.js";
+import { createReport, type ReportParts, type RequestReport } from "../../events.js";
+import type { GatewayResponse } from "../../http.js";
+import { type KeepCall, NormalizedCall } from "../../kernel/normalized-call.js";
+import { type CallClient, endFailed, endLost, NO_RESPONSE, type RunParts, run } from "../../kernel/run.js";
+import { RequestLogger } from "../../logger.js";
+import type { ModelResolver, ResolvedModel } from "../../models/resolve-model.js";
+import type { ImageRequest } from "../../types.js";
+import { createTaskKeeper } from "../../upstream/kept-task.js";
+import { isJsonObject, type JsonObject } from "../../util/json.js";
 
 /**
  * Requests whose provider accepted them as tasks, and whose process died. Their clients are gone. Another process waits for
@@ -32,17 +32,15 @@ export interface ContinuedCallParts extends RunParts, ReportParts {
   /** `undefined` without `billing`. */
   readonly prices: PriceList | undefined;
   readonly resolveModel: ModelResolver;
+  /** Keeps the gateway from closing before the work is done. */
   readonly track: (work: Promise<unknown>) => void;
 }
 
 /** What continuing requests needs of the gateway. */
-export interface CallContinuerParts {
+export interface CallContinuerParts extends Pick<ContinuedCallParts, "track" | "logger"> {
   readonly ledger: Ledger;
   /** Returns the parts with the current options. Rejects if they cannot be loaded. */
   readonly loadParts: () => Promise<ContinuedCallParts>;
-  /** Keeps the gateway from closing before the work is done. */
-  readonly track: (work: Promise<unknown>) => void;
-  readonly logger: Logger;
 }
 
 /** How many requests are continued at the same time. The others wait for the next round. */
