@@ -34,6 +34,8 @@ import type { AdmissionStore } from "./features/limits/store.js";
 import { createMemoryLedger } from "./features/memory-ledger/memory-ledger.js";
 import type { ModelsParts } from "./features/models-list/models-endpoint.js";
 import type { RefusalRecorder } from "./features/refusals/refusals.js";
+import { createResults, type Results } from "./features/results/results.js";
+import { createSweeper } from "./features/results/sweeper.js";
 import { TASK_STORE } from "./features/task-store/task-store.js";
 import { createTaskSubmissions, type Tasks } from "./features/tasks/submit.js";
 import { createTaskSweep, type SweepTasks } from "./features/tasks/sweep.js";
@@ -55,8 +57,6 @@ import { DEFAULTS, withDefaults } from "./options/options.js";
 import { findPathBefore } from "./request/route.js";
 import { createReaderLimit } from "./responses/reader-limit.js";
 import { createBackgroundReads } from "./responses/relay.js";
-import { createResults } from "./results/results.js";
-import { createSweeper } from "./results/sweeper.js";
 import type { CallerLimits, Cooldown } from "./types.js";
 import type { Transport } from "./upstream/transport.js";
 import { createFetchTransport } from "./upstream/transport-fetch.js";
@@ -158,8 +158,7 @@ export function assembleGateway(
   const { tasks, results, pauses } = permanent;
   const loadParts = (): Promise<GatewayParts> => reloadable.get();
   const worker = tasks && createTaskWorker({ ...permanent, ...tasks, loadParts });
-  const sweepTasks =
-    tasks && createTaskSweep({ ...permanent, store: tasks.store, objects: results?.objects });
+  const sweepTasks = tasks && createTaskSweep({ ...permanent, ...tasks });
   const webhooks = createWebhooks({
     ...permanent,
     tasks: tasks?.store,
@@ -212,6 +211,8 @@ interface PermanentParts
   readonly alerts: AlertDelivery;
   /** What a request costs if its outcome will never be known. */
   readonly onLost: LostPolicy;
+  /** `undefined` without the option `results`. */
+  readonly results: Results | undefined;
   readonly tasks: PermanentTasks | undefined;
   /** Both are `undefined` if the ledger keeps no callers. */
   readonly callerStore: CallerStore | undefined;
@@ -258,9 +259,9 @@ function createPermanentParts(
     openFile: openTemporaryFile,
   });
   const random = dependencies.random ?? Math.random;
-  const results =
-    options.results && createResults(options.results, { now, basePath: options.basePath ?? "" });
-  const tasks = createTasks(options, ledger);
+  const { basePath = "", afterImage } = options;
+  const results = options.results && createResults(options.results, { now, basePath, afterImage });
+  const tasks = createTasks(options, ledger, results?.objects);
   const shareCooldown = (id: string, cooldown: Cooldown | undefined): void => {
     callStore(() => admissionStore.setCooldown(id, cooldown)).catch((err: unknown) => {
       logger.warn({ err }, "The admission store failed; a cooldown is known to this process only.");
@@ -309,7 +310,7 @@ function createPermanentParts(
     repeat,
     everySecond: createEverySecond(repeat),
     beforeSend: options.beforeSend,
-    afterImage: options.afterImage,
+    images: results,
     maxHeldImageBytes: dependencies.maxHeldImageBytes ?? MAX_HELD_IMAGE_BYTES,
     heartbeatMs: options.heartbeatSeconds && options.heartbeatSeconds * 1000,
     backgroundReads: createBackgroundReads(BACKGROUND_READS),
@@ -334,12 +335,14 @@ function createPermanentParts(
 function createTasks(
   { tasks, basePath = "" }: GatewayOptions,
   ledger: MinimalLedger,
+  objects: Tasks["objects"],
 ): PermanentTasks | undefined {
   const store = findAbility(ledger, TASK_STORE);
   if (store === undefined) return undefined;
   const set = withDefaults(DEFAULT_TASKS, tasks);
   return {
     store,
+    objects,
     concurrency: set.concurrency,
     ttlMs: set.expiresAfterSeconds * 1000,
     keepMs: set.keepSeconds * 1000,

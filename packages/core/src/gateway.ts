@@ -277,10 +277,9 @@ function createRoutes(
 
 /** What the routes of tasks need. `undefined` if the ledger keeps no tasks. */
 function toTasksParts(permanent: GatewayAssembly["permanent"]): TasksParts | undefined {
-  const { tasks, results, track, logger } = permanent;
+  const { tasks, track, logger } = permanent;
   if (tasks === undefined) return undefined;
-  const { store } = tasks;
-  const objects = results?.objects;
+  const { store, objects } = tasks;
   return {
     ...permanent,
     store,

@@ -15,6 +15,8 @@ export type { Capabilities } from "./families/capabilities.js";
 export type { CorsOptions } from "./features/cors/cors.js";
 export { createMemoryAdmissionStore } from "./features/limits/memory-store.js";
 export { createMemoryLedger } from "./features/memory-ledger/memory-ledger.js";
+export type { AfterImage, AfterImageCall, FinishedImage } from "./features/results/after-image.js";
+export type { ResultsOptions } from "./features/results/results-options.js";
 export type { TaskOptions } from "./features/tasks/task-options.js";
 export type {
   CallerEndpoints,
@@ -29,8 +31,6 @@ export { consoleLogger, type Logger } from "./logger.js";
 export type { CapabilityRows, ModelOptions } from "./models/resolve-model.js";
 export type { BillingOptions, IdempotencyOptions, Loadable, OptionsProblem } from "./options/options.js";
 export type { BodyLimits } from "./request/read-request.js";
-export type { AfterImage, AfterImageCall, FinishedImage } from "./results/after-image.js";
-export type { ResultsOptions } from "./results/results.js";
 export type {
   Caller,
   CallerLimits,

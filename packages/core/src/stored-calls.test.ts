@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import type { ImageToStore, ResultStore, StoredImage } from "./results/store.js";
+import type { ImageToStore, ResultStore, StoredImage } from "./features/results/store.js";
 import { cutEvery } from "./testing/cut-bytes.js";
 import { createPost, createTestGateway, type TestGateway } from "./testing/test-gateway.js";
 import { isJsonObject, type JsonObject } from "./util/json.js";

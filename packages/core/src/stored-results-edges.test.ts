@@ -1,9 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { GatewayError } from "./errors.js";
+import type { AfterImage } from "./features/results/after-image.js";
+import type { ImageToStore, ResultStore } from "./features/results/store.js";
 import type { GatewayOptions } from "./gateway-options/options.js";
-import type { AfterImage } from "./results/after-image.js";
-import type { ImageToStore, ResultStore } from "./results/store.js";
 import { cutEvery } from "./testing/cut-bytes.js";
 import {
   createPost,

@@ -3,9 +3,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { GatewayError } from "./errors.js";
 import { gemini } from "./families/gemini/gemini.js";
+import type { AfterImage } from "./features/results/after-image.js";
+import type { ImageToStore, ResultStore } from "./features/results/store.js";
 import type { GatewayOptions } from "./gateway-options/options.js";
-import type { AfterImage } from "./results/after-image.js";
-import type { ImageToStore, ResultStore } from "./results/store.js";
 import { PNG } from "./testing/form-bytes.js";
 import { casesOf, createRandom, type Random, SEED } from "./testing/random.js";
 import {

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { GatewayError } from "./errors.js";
+import type { AfterImage } from "./features/results/after-image.js";
+import type { ResultsOptions } from "./features/results/results-options.js";
+import type { ImageToStore, ResultStore } from "./features/results/store.js";
 import type { GatewayOptions } from "./gateway-options/options.js";
-import type { AfterImage } from "./results/after-image.js";
-import type { ResultsOptions } from "./results/results.js";
-import type { ImageToStore, ResultStore } from "./results/store.js";
 import { cutEvery } from "./testing/cut-bytes.js";
 import { createPost, createTestGateway, type Provider, type TestGateway } from "./testing/test-gateway.js";
 import { isJsonObject, type JsonObject } from "./util/json.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
+import type { ImageToStore } from "./features/results/store.js";
 import type { GatewayOptions } from "./gateway-options/options.js";
-import type { ImageToStore } from "./results/store.js";
 import { cutEvery } from "./testing/cut-bytes.js";
 import {
   CALLER_KEY,

@@ -57,6 +57,11 @@ export class Base64Encoder {
 
   /** Returns the last characters, with padding. */
   end(): string {
-    return toBuffer(this.#rest).toString("base64");
+    return toBase64(this.#rest);
   }
+}
+
+/** Base64 of bytes, without a copy of them. */
+export function toBase64(bytes: Uint8Array): string {
+  return toBuffer(bytes).toString("base64");
 }

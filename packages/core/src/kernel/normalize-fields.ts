@@ -2,7 +2,7 @@ import type { RequestReport } from "../events.js";
 import type { ModelResolver, ResolvedModel } from "../models/resolve-model.js";
 import { normalizeRequest } from "../request/read-request.js";
 import type { Endpoint } from "../request/route.js";
-import type { Results } from "../results/results.js";
+import type { ImageStage } from "../responses/image-stage.js";
 import type { Caller, ImageRequest, Preferences } from "../types.js";
 import type { JsonObject } from "../util/json.js";
 
@@ -11,8 +11,8 @@ export interface NormalizeParts {
   readonly resolveModel: ModelResolver;
   /** The preferences of the gateway. */
   readonly preferences: Preferences;
-  /** Stores the images of responses. `undefined` without the option `results`. */
-  readonly results: Results | undefined;
+  /** Makes links of base64. `undefined`: there are only the links of providers. */
+  readonly images: ImageStage | undefined;
 }
 
 /** The fields of a request, of a task, or of a request whose charge is estimated. */
@@ -34,12 +34,12 @@ export interface FieldsToNormalize {
  * @throws GatewayError if the model is not served for this caller, or a field is wrong
  */
 export function normalizeFields(
-  { resolveModel, preferences, results }: NormalizeParts,
+  { resolveModel, preferences, images }: NormalizeParts,
   { endpoint, caller, fields, isForm, linksOnly, report }: FieldsToNormalize,
 ): { readonly model: ResolvedModel; readonly request: ImageRequest } {
   const model = resolveModel(fields["model"], caller, endpoint.operation);
   report?.setModel(model.name, model.entry);
-  const storesResults = results !== undefined;
+  const storesResults = images !== undefined;
   const context = { endpoint, isForm, model, caller, preferences, storesResults, linksOnly };
   return { model, request: normalizeRequest(fields, context) };
 }

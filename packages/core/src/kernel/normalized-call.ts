@@ -48,7 +48,7 @@ export class NormalizedCall implements Call {
   readonly logger: Logger;
   /** Keeps the host and the gateway from ending before the work is done. */
   readonly keepAlive: (work: Promise<unknown>) => void;
-  /** The URL of the gateway before `/v1/…`, for links to stored images. Empty without `results`. */
+  /** The URL of the gateway before `/v1/…`, for links to its images. Empty without a stage for images. */
   readonly linkBase: string;
   /** The call's share of this process. `undefined`: the call has none, because its client is gone. */
   readonly slot: Slot | undefined;

@@ -162,7 +162,7 @@ class WaitingClient implements CallClient {
     const parts = this.#parts;
     const { headers } = this.#request;
     const { report } = this;
-    const linksOnly = isTask && parts.results?.objects === undefined;
+    const linksOnly = isTask && parts.submissions?.linksOnly === true;
     const normalized = { endpoint: this.#endpoint, caller, fields, isForm, linksOnly, report };
     const { model, request } = normalizeFields(parts, normalized);
     report.observer?.promptKnown(request.prompt);
@@ -194,7 +194,7 @@ class WaitingClient implements CallClient {
       request,
       logger: this.#logger,
       keepAlive: this.#work.keepAlive,
-      linkBase: parts.results?.findLinkBase(this.#request, this.#endpoint) ?? "",
+      linkBase: parts.images?.findLinkBase(this.#request, this.#endpoint) ?? "",
       slot,
       client: stream ?? this.#request,
       loadReferences: createReferenceLoader({

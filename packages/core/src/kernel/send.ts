@@ -2,7 +2,6 @@ import type { Commit } from "../billing/commit.js";
 import { shownCodeOf } from "../errors.js";
 import type { GatewayResponse } from "../http.js";
 import type { CallParts } from "../responses/call.js";
-import { storesImages } from "../responses/create-image-delivery.js";
 import { respondWithFanOut } from "../responses/fan-out.js";
 import { respondWithFanOutStream } from "../responses/fan-out-stream.js";
 import { respondWithJson } from "../responses/json.js";
@@ -52,17 +51,17 @@ async function commitRefusal(
 
 /**
  * Whether a response is relayed as events before its first byte has arrived. Otherwise the first bytes decide: no stream was
- * requested, the content coding is unexpected, or images are stored. The content type may be wrong.
+ * requested, the content coding is unexpected, or images pass through a stage. The content type may be wrong.
  */
 function isCertainlyStream(
-  { results }: CallParts,
+  { images }: CallParts,
   { request }: NormalizedCall,
   { channel, response }: UpstreamSuccess,
 ): boolean {
   const { headers } = response;
   return (
     request.stream &&
-    !storesImages(results, request) &&
+    images?.handles(request.operation) !== true &&
     request.streamFormat !== "openai" &&
     channel.dialect.responseShape !== undefined &&
     isLabelledAsEvents(headers) &&

@@ -5,6 +5,8 @@ import type { NormalizedCall } from "./normalized-call.js";
 
 /** Takes requests that are stored and run later, in place of the kernel. */
 export interface Submissions {
+  /** True if a result with base64 could not be kept. */
+  readonly linksOnly: boolean;
   /** True if a request asks for that. Its body has not been read. */
   wants(endpoint: Endpoint, headers: HeaderReader): endpoint is SubmittedRequest["endpoint"];
   /** Stores a call with its hold, and responds. @throws GatewayError if the request is refused */

@@ -9,6 +9,7 @@ import {
   openFlow,
   StagedFlow,
 } from "../util/chunk-flow.js";
+import { joinChunks } from "../util/join-chunks.js";
 import { toOneLine } from "../util/one-line.js";
 import { encodeText } from "../util/utf8.js";
 import { Relay } from "./relay.js";
@@ -132,8 +133,8 @@ class EventStage implements ChunkStage {
   #begin(start: readonly Uint8Array[], isJson: boolean): readonly Uint8Array[] {
     this.#start = undefined;
     this.#isJson = isJson;
-    const bytes = withoutMark(join(start));
-    return [isJson ? join([encodeText(this.#prefix), toOneLine(bytes)]) : bytes];
+    const bytes = withoutMark(joinChunks(start));
+    return [isJson ? joinChunks([encodeText(this.#prefix), toOneLine(bytes)]) : bytes];
   }
 }
 
@@ -149,16 +150,4 @@ function isHeartbeat(chunk: Uint8Array): boolean {
 function withoutMark(bytes: Uint8Array): Uint8Array {
   const [first, second, third] = bytes;
   return first === 0xef && second === 0xbb && third === 0xbf ? bytes.subarray(3) : bytes;
-}
-
-function join(chunks: readonly Uint8Array[]): Uint8Array {
-  const [first] = chunks;
-  if (chunks.length === 1 && first !== undefined) return first;
-  const joined = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
-  let length = 0;
-  for (const chunk of chunks) {
-    joined.set(chunk, length);
-    length += chunk.length;
-  }
-  return joined;
 }

@@ -242,20 +242,20 @@ async function* readImages(
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, CallEnd> {
   const reading = new Reading(parts, call, success, { events });
-  const { reader, isStored } = reading;
+  const { reader, staged } = reading;
   // A store gets all of its images, although the client has disconnected.
   const budget = new ImageBudget(parts.maxHeldImageBytes);
-  const output = { ...reading.output, budget, signal: isStored ? undefined : signal };
+  const output = { ...reading.output, budget, signal: staged ? undefined : signal };
   try {
     if (reading.parsed === undefined) {
       for await (const chunk of success.response.body) {
         yield* streamPieces(output, reader.push(chunk));
-        await reading.delivery.early?.drain();
+        await staged?.early?.drain();
       }
     }
     yield* streamPieces(output, reader.complete());
   } catch (flaw) {
-    reading.delivery.cancel(flaw);
+    staged?.cancel(flaw);
     // The image was made, and the provider's link broke off.
     if (flaw instanceof DownloadError) return toEnd(reading);
     const broken = toBroken(reading, flaw);
@@ -275,8 +275,8 @@ function toEnd(reading: Reading): CallEnd {
   if (error !== undefined) {
     return { kind: "failed", sentTo, outcome: toOutcome(error, known), error };
   }
-  const result: ImageResult = { images: [], errors: listErrors(facts, delivery.errors), fields: {} };
-  const refusal = delivery.findRefusal(images);
+  const result: ImageResult = { images: [], errors: listErrors(facts, delivery.errors.list), fields: {} };
+  const refusal = delivery.errors.findRefusal(images);
   return { kind: "made", sentTo, outcome: { status: 200, images, ...known }, result, refusal };
 }
 

@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import type { Commit } from "../billing/commit.js";
 import { type GatewayError, isGatewayError } from "../errors.js";
 import { readCount } from "../families/shared.js";
@@ -6,6 +5,7 @@ import type { GatewayResponse } from "../http.js";
 import type { ImageResult } from "../types.js";
 import { decodeText, parseResponse } from "../upstream/read.js";
 import type { TransportResponse } from "../upstream/transport.js";
+import { joinChunks } from "../util/join-chunks.js";
 import { isJsonObject } from "../util/json.js";
 import { toBytes } from "../util/utf8.js";
 import { type Call, type CallParts, checkCharged, toContext } from "./call.js";
@@ -25,10 +25,11 @@ import {
 } from "./fan-out-calls.js";
 import { ImageBudget } from "./image-budget.js";
 import { JsonLayout } from "./image-parts.js";
-import { type Piece, renderEnd, renderFields } from "./json-reader.js";
+import type { Piece, PlainPiece } from "./image-stage.js";
+import { renderEnd, renderFields } from "./json-reader.js";
 import { Reading } from "./json-reading.js";
 import { toDownloadFailure } from "./json-settlement.js";
-import { isPlain, type PlainPiece } from "./pieces.js";
+import { isPlain } from "./pieces.js";
 import { Relay } from "./relay.js";
 import { WaitingImages } from "./waiting-images.js";
 
@@ -69,9 +70,9 @@ export async function respondWithFanOut(
  * charged.
  */
 async function endCall(reading: Reading, budget: ImageBudget): Promise<CallEnd> {
-  const { call, success, reader, delivery } = reading;
+  const { call, success, reader, staged, delivery } = reading;
   const { sentTo, response } = success;
-  const images = new WaitingImages({ delivery, budget, bytes: call.bytes });
+  const images = new WaitingImages({ delivery, staged, budget, bytes: call.bytes });
   let around: Pick<ImageResult, "fields" | "created" | "extra"> | GatewayError;
   try {
     const written = await readBody(reading, images);
@@ -95,7 +96,7 @@ async function endCall(reading: Reading, budget: ImageBudget): Promise<CallEnd> 
     report,
     result: { ...around, images: [], errors },
     waiting: images,
-    refusal: delivery.findRefusal(facts.images),
+    refusal: delivery.errors.findRefusal(facts.images),
   };
 }
 
@@ -105,7 +106,7 @@ async function endCall(reading: Reading, budget: ImageBudget): Promise<CallEnd> 
  * @throws GatewayError or TransportError if the response breaks off, is too large, or is not JSON
  */
 async function readBody(reading: Reading, images: WaitingImages): Promise<readonly PlainPiece[]> {
-  const { call, success, reader, delivery } = reading;
+  const { call, success, reader, staged } = reading;
   const { response, channel } = success;
   const around: PlainPiece[] = [];
   const take = async (pieces: readonly Piece[]): Promise<void> => {
@@ -122,7 +123,7 @@ async function readBody(reading: Reading, images: WaitingImages): Promise<readon
       call.bytes.addAnyway(chunk.length);
       const pieces = reader.push(chunk);
       await take(pieces);
-      const bytes = holdsAll ? ((await delivery.early?.drain()) ?? 0) : chunk.length;
+      const bytes = holdsAll ? ((await staged?.early?.drain()) ?? 0) : chunk.length;
       call.bytes.remove(bytes);
       storedBytes += bytes;
     }
@@ -180,7 +181,7 @@ async function* streamImages(
   ends: readonly CallEnd[],
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  yield toBytes(renderFields(merge(parts, ends), toSeconds(parts)));
+  yield toBytes(renderFields(merge(parts, ends), Math.floor(parts.now() / 1000)));
   const layout = new JsonLayout();
   for (const end of ends) if (isMade(end)) yield* end.waiting?.send(layout, signal) ?? [];
 }
@@ -206,10 +207,6 @@ function merge({ mask }: CallParts, ends: readonly CallEnd[]): ImageResult {
   };
 }
 
-function toSeconds({ now }: CallParts): number {
-  return Math.floor(now() / 1000);
-}
-
 const EMPTY: ImageResult = { images: [], errors: [], fields: {} };
 
 /** In bytes. */
@@ -218,5 +215,5 @@ const MAX_STRING_LENGTH = 1024 * 1024;
 /** A short body is a string, like other JSON. */
 function join(chunks: readonly Uint8Array[]): string | Uint8Array<ArrayBuffer> {
   const byteLength = chunks.reduce((sum, { length }) => sum + length, 0);
-  return byteLength <= MAX_STRING_LENGTH ? decodeText(chunks) : new Uint8Array(Buffer.concat(chunks));
+  return byteLength <= MAX_STRING_LENGTH ? decodeText(chunks) : joinChunks(chunks);
 }

@@ -1,4 +1,5 @@
 import type { ByteCount } from "../util/held-bytes.js";
+import { joinChunks } from "../util/join-chunks.js";
 
 /** The bytes of images that one response may hold before it begins. Several images may share it. */
 export class ImageBudget {
@@ -26,9 +27,7 @@ export class ImageBudget {
 }
 
 /** An image that has arrived, or one that does not fit into the budget. */
-export type ReadImage =
-  | { readonly bytes: Uint8Array<ArrayBuffer>; readonly arriving?: undefined }
-  | { readonly arriving: ArrivingBytes };
+export type ReadImage = Uint8Array<ArrayBuffer> | ArrivingBytes;
 
 /**
  * Reads an image while it fits into the budget.
@@ -44,11 +43,11 @@ export async function readWithinBudget(
   const held: Uint8Array[] = [];
   while (true) {
     const { done, value } = await rest.next();
-    if (done === true) return { bytes: join(held) };
+    if (done === true) return joinChunks(held);
     count.addAnyway(value.length);
     budget.spend(value.length);
     held.push(value);
-    if (budget.isExceeded) return { arriving: new ArrivingBytes(held, rest, count) };
+    if (budget.isExceeded) return new ArrivingBytes(held, rest, count);
   }
 }
 
@@ -84,14 +83,4 @@ export class ArrivingBytes implements AsyncIterableIterator<Uint8Array, undefine
     await this.#rest.return?.();
     return { done: true, value: undefined };
   }
-}
-
-function join(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
-  let length = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, length);
-    length += chunk.length;
-  }
-  return bytes;
 }

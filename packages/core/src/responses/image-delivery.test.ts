@@ -13,10 +13,11 @@ import {
 import { createFetchTransport } from "../upstream/transport-fetch.js";
 import { createTransport } from "../upstream/transport-node.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
-import { ImageDelivery } from "./image-delivery.js";
+import { ImageBudget } from "./image-budget.js";
+import { PlainDelivery } from "./image-delivery.js";
+import { deliverSmall } from "./linked-images.js";
 
 const MODEL = "image-2.0";
-const UNCOUNTED = { addAnyway: () => {}, remove: () => {} };
 const IMAGE = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7) % 256));
 
 interface Provider extends LoopbackServer {
@@ -236,22 +237,21 @@ describe("a response with more images than any provider makes", () => {
       return new Response("png");
     });
     const links = Array.from({ length: 40 }, (_, index) => ({
+      kind: "image" as const,
       image: { url: `https://results.test/${index}` },
       index,
     }));
     const source = { baseUrl: "https://ark.test", resultHosts: [] };
-    const delivery = new ImageDelivery({
+    const delivery = new PlainDelivery({
       transport,
       source,
-      bytes: UNCOUNTED,
-      store: undefined,
-      afterImage: undefined,
+      bytes: { addAnyway: () => {}, remove: () => {} },
       format: "b64_json",
       logger: { warn: () => {}, error: () => {} },
     });
-    const delivered = await delivery.whole.deliverAll(links);
-    expect(delivered.filter((image) => image?.b64_json !== undefined)).toHaveLength(15);
-    expect(delivery.errors).toHaveLength(25);
+    const delivered = await deliverSmall(delivery, links, { budget: new ImageBudget(Infinity) });
+    expect(delivered.filter(({ image }) => image?.b64_json !== undefined)).toHaveLength(15);
+    expect(delivery.errors.list).toHaveLength(25);
     expect(most).toBe(4);
   });
 });

@@ -20,14 +20,18 @@ export type ImagePart =
       /** A part of a JSON string, with its quotes. */
       readonly bytes: Uint8Array;
     }
-  | {
-      readonly kind: "end";
-      /** All members; of the base64 only the beginning. */
-      readonly members: JsonObject;
-      /** The members after the base64. */
-      readonly later: JsonObject;
-      readonly index: number;
-    };
+  | EndPart;
+
+/** The end of an image with long base64. */
+export interface EndPart {
+  readonly kind: "end";
+  /** All members; of the base64 only the beginning. */
+  readonly members: JsonObject;
+  /** The members after the base64. */
+  readonly later: JsonObject;
+  /** The index of the image in the provider's batch, from 0. */
+  readonly index: number;
+}
 
 /** A short image: a link, or base64 of at most 16 KiB. */
 export interface WholeImage {

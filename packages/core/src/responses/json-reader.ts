@@ -7,20 +7,14 @@ import type { ParsedResponse } from "../upstream/attempt.js";
 import { excessiveError, notJsonError, parseResponse, tooLargeError } from "../upstream/read.js";
 import type { TransportResponse } from "../upstream/transport.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
-import type { EarlyImages, EarlyPart } from "./early-images.js";
 import { KEPT_BASE64 } from "./image-object.js";
 import { type ImagePart, JsonLayout, writePart } from "./image-parts.js";
+import type { EarlyImages, EarlyPart, Piece } from "./image-stage.js";
 import { type LongString, LongStrings } from "./long-strings.js";
 import type { OpenAiEvents } from "./openai-events.js";
 import { withInputTokens } from "./openai-usage.js";
 import { listErrors, type ResponseFacts } from "./response-facts.js";
 import { isLink, ResponseRewriter } from "./rewrite.js";
-
-/**
- * A part of the response to the client: bytes, a string, or a part of an image that is stored or converted. An
- * {@link EarlyPart} was stored while it arrived.
- */
-export type Piece = Uint8Array | string | ImagePart | EarlyPart;
 
 /** Reads a provider's JSON response and makes the response to the client from it. */
 export interface JsonReader {
@@ -169,9 +163,7 @@ export class WholeReader extends SizedReader implements JsonReader {
     // A native response is sent on as its text.
     const { early, isNative } = options;
     if (dialect.cutsBase64 !== true || isNative) return;
-    const { base64Path: path } = dialect;
-    const isStored = path !== undefined && early !== undefined;
-    this.#longStrings = new LongStrings(isStored ? { path, begin: () => early.begin() } : undefined);
+    this.#longStrings = new LongStrings(early, early && dialect.base64Path);
   }
 
   push(chunk: Uint8Array): readonly Piece[] {

@@ -6,10 +6,10 @@ import { findNoImageError } from "../upstream/failure.js";
 import { readRequestId } from "../upstream/read.js";
 import { MAX_OUTLINE_BYTES } from "../util/response-bounds.js";
 import type { Call, CallParts } from "./call.js";
-import { createImageDelivery, storesImages } from "./create-image-delivery.js";
 import { ImageBudget } from "./image-budget.js";
-import type { ImageDelivery } from "./image-delivery.js";
+import { PlainDelivery, toDeliveryOptions } from "./image-delivery.js";
 import { EventLayout, JsonLayout } from "./image-parts.js";
+import type { ImageDelivery, ImageDeliveryOptions, StagedDelivery } from "./image-stage.js";
 import { type JsonReader, ScanningReader, WholeReader } from "./json-reader.js";
 import { OpenAiEvents } from "./openai-events.js";
 import type { PieceOutput } from "./pieces.js";
@@ -18,7 +18,7 @@ import type { PieceOutput } from "./pieces.js";
 export interface ReadingOptions {
   /** Writes the response as the events of OpenAI's images API. Default: it is JSON. */
   readonly events?: OpenAiEvents | undefined;
-  /** True if every image is handed over, although it is not stored. Default false. */
+  /** True if every image is handed over, although it passes through no stage. Default false. */
   readonly opensImages?: boolean;
 }
 
@@ -33,9 +33,9 @@ export class Reading {
   readonly isNative: boolean;
   /** Writes the response as the events of OpenAI's images API. `undefined`: it is JSON. */
   readonly events: OpenAiEvents | undefined;
-  /** True if every image is stored. */
-  readonly isStored: boolean;
-  #delivery: ImageDelivery | undefined;
+  /** Delivers the images if they pass through a stage. */
+  readonly staged: StagedDelivery | undefined;
+  #plain: ImageDelivery | undefined;
   #output: PieceOutput | undefined;
 
   constructor(
@@ -52,23 +52,20 @@ export class Reading {
     this.parsed = parsed !== undefined && parsed.text.length <= parts.maxResponseBytes ? parsed : undefined;
     this.isNative = request.operation === "native";
     this.events = events;
-    this.isStored = storesImages(parts.results, request);
-    this.reader = this.#openReader(opensImages || this.isStored);
+    this.staged = parts.images?.createDelivery(this.#toOptions(), call);
+    this.reader = this.#openReader(opensImages || this.staged !== undefined);
   }
 
   /** Delivers the images. Created when it is needed: most small responses are sent as they are. */
   get delivery(): ImageDelivery {
-    const { parts, call, success } = this;
-    this.#delivery ??= createImageDelivery(parts, call, success.channel, this.isNative);
-    return this.#delivery;
+    return this.staged ?? (this.#plain ??= new PlainDelivery(this.#toOptions()));
   }
 
   /** How the pieces of the response are written. */
   get output(): PieceOutput {
-    const { parts, call, events, delivery, isNative } = this;
+    const { parts, call, events, delivery } = this;
     this.#output ??= {
       delivery,
-      isNative,
       budget: new ImageBudget(Math.max(parts.maxHeldImageBytes, call.keptBytes)),
       layout: events === undefined ? new JsonLayout() : new EventLayout(events, () => true),
     };
@@ -86,6 +83,11 @@ export class Reading {
     return findNoImageError(facts.images, { ...facts, upstreamRequestId: this.requestId });
   }
 
+  #toOptions(): ImageDeliveryOptions {
+    const { parts, call, success, isNative } = this;
+    return toDeliveryOptions(parts, call, success.channel, isNative);
+  }
+
   #openReader(opensImages: boolean): JsonReader {
     const { parts, call, success, isNative, parsed } = this;
     const { request, model } = call;
@@ -99,7 +101,7 @@ export class Reading {
       isNative,
       events: this.events,
       opensImages,
-      early: this.isStored ? this.delivery.early : undefined,
+      early: this.staged?.early,
       convertsLinks: !isNative && request.responseFormat === "b64_json",
       mask: createReasonMask(mask, success.sentTo.upstreamModel, request),
     };
@@ -127,12 +129,12 @@ export class OnlyReading extends Reading {
   }
 
   /**
-   * What of the response is held, in bytes. A family that can only read whole responses needs all of it. So does the operator's
-   * function in JSON: if it refuses every image, the response is an error.
+   * What of the response is held, in bytes. A family that can only read whole responses needs all of it. So does a stage that
+   * may refuse every image of JSON: the response is then an error.
    */
   get maxHeldBytes(): number {
-    const { parts, call, events, success } = this;
-    const mayBeError = this.isStored && parts.afterImage !== undefined && events === undefined;
+    const { call, events, success, staged } = this;
+    const mayBeError = staged?.holdsImages === true && events === undefined;
     if (success.channel.dialect.responseShape === undefined || mayBeError) return Infinity;
     return Math.max(MAX_HELD_BYTES, events === undefined ? call.keptBytes : 0);
   }

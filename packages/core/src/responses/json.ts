@@ -15,7 +15,7 @@ import { toBytes } from "../util/utf8.js";
 import { type Call, type CallParts, toContext } from "./call.js";
 import { renderStream, toEnvelope, toResponseHeaders } from "./envelope.js";
 import { ImageBudget } from "./image-budget.js";
-import type { Piece } from "./json-reader.js";
+import type { Piece } from "./image-stage.js";
 import { OnlyReading } from "./json-reading.js";
 import {
   fail,
@@ -32,7 +32,6 @@ import {
   isPlain,
   isStreamedLink,
   measurePieces,
-  replaceImages,
   streamPieces,
   writePieces,
 } from "./pieces.js";
@@ -86,14 +85,14 @@ async function respondWithBody(
   const reading = new OnlyReading(parts, call, commit, success);
   const held = await readHeld(reading, start);
   if (held.flaw !== undefined) {
-    reading.delivery.cancel(held.flaw);
+    reading.staged?.cancel(held.flaw);
     throw await fail(reading, held.flaw);
   }
   if (!held.hasEnded) return relayRest(reading, held.pieces);
   try {
     return await respondWithHeld(reading, held.pieces);
   } catch (error) {
-    reading.delivery.cancel(error);
+    reading.staged?.cancel(error);
     throw error;
   }
 }
@@ -141,9 +140,9 @@ async function readHeld(reading: OnlyReading, start: BodyStart): Promise<Held> {
   }
 }
 
-/** Waits until the store has taken what may be an image. It is then not held any more. */
-async function storeArrived(reading: OnlyReading): Promise<void> {
-  if (reading.isStored) reading.call.bytes.remove((await reading.delivery.early?.drain()) ?? 0);
+/** Waits until the stage has taken what may be an image. It is then not held any more. */
+async function storeArrived({ staged, call }: OnlyReading): Promise<void> {
+  if (staged !== undefined) call.bytes.remove((await staged.early?.drain()) ?? 0);
 }
 
 /**
@@ -164,8 +163,8 @@ async function respondWithHeld(reading: OnlyReading, pieces: readonly Piece[]): 
   if (!isNative && plain === undefined && pieces.some((piece) => isStreamedLink(reading.delivery, piece))) {
     return respondWithLinks(reading, pieces);
   }
-  // Only then it is known which images are held, and which are read from the store or lost.
-  const early = reading.isStored ? reading.delivery.early : undefined;
+  // Only then it is known which images are held, and which are read again or lost.
+  const early = reading.staged?.early;
   if (early !== undefined) await early.endAll();
   const maxBytes = Math.max(parts.maxHeldImageBytes, call.keptBytes);
   if (!isNative && measurePieces(pieces) > maxBytes && reading.delivery.forwardsBase64) {
@@ -179,14 +178,14 @@ async function respondWithHeld(reading: OnlyReading, pieces: readonly Piece[]): 
   return { status: 200, headers: toResponseHeaders("application/json", toContext(call)), body };
 }
 
-/** @throws GatewayError if the operator refused every image */
+/** @throws GatewayError if every image was refused */
 async function renderHeld(reading: OnlyReading, pieces: readonly Piece[]): Promise<string> {
-  const { reader, isNative, delivery, output } = reading;
-  if (isNative) return replaceImages(delivery, pieces);
+  const { reader, isNative, staged, delivery, output } = reading;
+  if (isNative && staged !== undefined) return staged.rewriteJson(pieces);
   const delivered = await deliverPieces(output, pieces);
-  const refusal = delivery.findRefusal(reader.facts.images);
+  const refusal = delivery.errors.findRefusal(reader.facts.images);
   if (refusal !== undefined) throw refusal;
-  return joinText([...delivered, ...reader.end(delivery.errors)]);
+  return joinText([...delivered, ...reader.end(delivery.errors.list)]);
 }
 
 /**
@@ -206,7 +205,7 @@ async function respondWithLinks(reading: OnlyReading, pieces: readonly Piece[]):
   }
   if (!delivered.every(isPlain)) return sendPieces(reading, delivered, leaving);
   await settle(reading, { status: 200, error: undefined, images: reader.facts.images, isConclusive: true });
-  const body = joinText([...delivered, ...reader.end(delivery.errors)]);
+  const body = joinText([...delivered, ...reader.end(delivery.errors.list)]);
   return { status: 200, headers: toResponseHeaders("application/json", toContext(call)), body };
 }
 
@@ -221,12 +220,12 @@ function sendPieces(
   pieces: readonly Piece[],
   leaving = new AbortController(),
 ): GatewayResponse {
-  const { parts, call, reader, delivery, output, events } = reading;
+  const { parts, call, reader, staged, output, events } = reading;
   const body = new Relay(streamPieces({ ...output, signal: leaving.signal }, pieces), {
     pass: (chunk) => [chunk],
     passEnd: () => passEnd(reading),
     onEnd(end) {
-      delivery.cancel(end.reason === "failed" ? end.error : undefined);
+      staged?.cancel(end.reason === "failed" ? end.error : undefined);
       const error = end.reason === "failed" ? toDownloadFailure(end.error) : undefined;
       if (error !== undefined) call.report.failed(error);
       return settle(reading, { status: 200, error, images: reader.facts.images, isConclusive: true });
@@ -234,7 +233,7 @@ function sendPieces(
     beat: () => events?.beat() ?? [],
     heartbeatMs: events && parts.heartbeatMs,
     // The rest of the images must be stored, although the client has disconnected.
-    onAbandoned: delivery.opensImages ? (stream) => void parts.backgroundReads.start(stream) : undefined,
+    onAbandoned: staged ? (stream) => void parts.backgroundReads.start(stream) : undefined,
     cancel() {
       leaving.abort();
       closeArriving(pieces);
@@ -244,16 +243,16 @@ function sendPieces(
   return { status: 200, headers: toResponseHeaders("application/json", toContext(call)), body };
 }
 
-/** The end of a response. Events without an image end with the error of the operator's function. */
+/** The end of a response. Events whose images were refused end with an error. */
 function passEnd({ reader, delivery, events, parts }: OnlyReading): readonly Uint8Array[] {
-  const refusal = events && delivery.findRefusal(reader.facts.images);
+  const refusal = events && delivery.errors.findRefusal(reader.facts.images);
   const failed = refusal && events.fail(toEnvelope(refusal, parts.mask));
-  return failed === undefined ? reader.end(delivery.errors).map(toBytes) : [toBytes(failed)];
+  return failed === undefined ? reader.end(delivery.errors.list).map(toBytes) : [toBytes(failed)];
 }
 
 /** Sends the rest of the response as it arrives. */
 async function relayRest(reading: OnlyReading, pieces: readonly Piece[]): Promise<GatewayResponse> {
-  const { parts, call, success, reader, isNative, events, delivery } = reading;
+  const { parts, call, success, reader, isNative, events, staged } = reading;
   const { response } = success;
   const leaving = new AbortController();
   const output = { ...reading.output, signal: leaving.signal };
@@ -272,7 +271,7 @@ async function relayRest(reading: OnlyReading, pieces: readonly Piece[]): Promis
     },
     onEnd(end) {
       error = findRelayError(reading, end);
-      delivery.cancel(end.reason === "failed" ? end.error : undefined);
+      staged?.cancel(end.reason === "failed" ? end.error : undefined);
       return settleRelayed(reading, end, error);
     },
     passFailure() {

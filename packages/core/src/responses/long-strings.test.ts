@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { gemini } from "../families/gemini/gemini.js";
+import type { ResultStore } from "../features/results/store.js";
 import type { GatewayOptions } from "../gateway-options/options.js";
-import type { ResultStore } from "../results/store.js";
 import { cutEvery } from "../testing/cut-bytes.js";
 import { createPost, createTestGateway, type TestGateway } from "../testing/test-gateway.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";

@@ -1,7 +1,7 @@
 import { MAX_OUTLINE_BYTES } from "../util/response-bounds.js";
 import { encodeText } from "../util/utf8.js";
-import type { EarlyImage } from "./early-images.js";
 import { findPathOfEnd } from "./image-object.js";
+import type { EarlyImage, EarlyImages } from "./image-stage.js";
 import { JsonScanner } from "./json-scanner.js";
 
 /** The bytes of a longer string that stay in the text. In base64 they tell the size of nearly every JPEG. */
@@ -14,14 +14,6 @@ export type LongString =
   /** It was handed over while it arrived. */
   | { readonly image: EarlyImage };
 
-/** Which long strings are handed over while they arrive. */
-export interface EarlyStrings {
-  /** The names of members from the top, and `*` for the items of a list. */
-  readonly path: readonly string[];
-  /** Called when a string at this path turns out to be long. If it returns nothing, the string is held. */
-  begin(): EarlyImage | undefined;
-}
-
 /**
  * Takes the long strings out of JSON that arrives in chunks, so that base64 of many megabytes is never a string in memory. The
  * bytes of long strings stay in the chunks in which they arrived, or are handed over.
@@ -32,7 +24,8 @@ export interface EarlyStrings {
 export class LongStrings {
   /** Random, so that a provider cannot write it. */
   readonly #mark = crypto.randomUUID().replaceAll("-", "");
-  readonly #early: EarlyStrings | undefined;
+  readonly #early: EarlyImages | undefined;
+  readonly #path: string | undefined;
   readonly #strings: LongString[] = [];
   readonly #scanner: JsonScanner;
   /** The bytes of the last long string, if it is held. */
@@ -42,9 +35,13 @@ export class LongStrings {
   /** The JSON with long strings cut short, and a mark at the end of each. Empty before the end of the document. */
   text: Uint8Array = new Uint8Array();
 
-  /** @param early Default: all strings are held. */
-  constructor(early?: EarlyStrings) {
+  /**
+   * @param early takes long strings while they arrive. A string that it does not take is held. Default: all are held.
+   * @param path where such strings are: the names of members from the top, and `*` for the items of a list
+   */
+  constructor(early?: EarlyImages, path?: readonly string[]) {
     this.#early = early;
+    this.#path = path?.join("/");
     this.#scanner = new JsonScanner(
       {
         onValue: (bytes) => {
@@ -97,7 +94,6 @@ export class LongStrings {
   }
 
   #isAtPath(): boolean {
-    const path = this.#early?.path;
-    return path !== undefined && findPathOfEnd(this.#scanner.readValue()).join("/") === path.join("/");
+    return this.#path !== undefined && findPathOfEnd(this.#scanner.readValue()).join("/") === this.#path;
   }
 }

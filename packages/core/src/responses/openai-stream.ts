@@ -4,8 +4,8 @@ import { TransportError } from "../upstream/transport.js";
 import type { Awaitable } from "../util/async.js";
 import { encodeText, toBytes } from "../util/utf8.js";
 import type { ErrorEnvelope } from "./envelope.js";
-import type { ImageDelivery } from "./image-delivery.js";
-import { EventLayout, writePart } from "./image-parts.js";
+import { EventLayout, type ImagePart, writePart } from "./image-parts.js";
+import type { PlainPiece, StagedDelivery } from "./image-stage.js";
 import type { OpenAiEvents, StreamSummary } from "./openai-events.js";
 import type { StreamTranslation } from "./sse.js";
 import { StreamImages } from "./stream-images.js";
@@ -16,15 +16,15 @@ export interface TranslationOptions {
   readonly events: OpenAiEvents;
   /** The largest number of images that the stream can have. */
   readonly maxImages: number;
-  /** Stores the images. `undefined`: they are sent as they are. */
-  readonly delivery?: ImageDelivery | undefined;
+  /** Delivers the images. `undefined`: they are sent as they are. */
+  readonly delivery?: StagedDelivery | undefined;
   /** The reader of the provider's events. It gets each chunk first. */
   readonly reader: {
     /** True when the provider has reported the final usage. */
     readonly isOver: () => boolean;
     /** What is known of the stream so far. */
     readonly summary: () => StreamSummary;
-    /** Why a stream that has ended has no image. `refusal`: the operator refused its images. */
+    /** Why a stream that has ended has no image. `refusal`: its images were refused. */
     readonly noImageError: (refusal: GatewayError | undefined) => ErrorEnvelope;
     /** The error of a stream that broke off. */
     readonly toEnvelope: (error: unknown) => ErrorEnvelope;
@@ -57,7 +57,13 @@ export class OpenAiTranslation implements StreamTranslation {
     const parts = this.#images.push(chunk);
     const { delivery } = this.#options;
     if (delivery === undefined) return this.#finish(parts.map((part) => writePart(part, this.#layout)));
-    return delivery.writeAll(parts, this.#layout).then((pieces) => this.#finish(pieces));
+    return this.#deliver(delivery, parts).then((pieces) => this.#finish(pieces));
+  }
+
+  async #deliver(delivery: StagedDelivery, parts: readonly ImagePart[]): Promise<readonly PlainPiece[]> {
+    const pieces: PlainPiece[] = [];
+    for (const part of parts) pieces.push(...(await delivery.write(part, this.#layout)));
+    return pieces;
   }
 
   #finish(pieces: readonly (string | Uint8Array)[]): readonly Uint8Array[] {
@@ -83,7 +89,7 @@ export class OpenAiTranslation implements StreamTranslation {
   #summarize(): StreamSummary {
     const { reader, delivery } = this.#options;
     const { usage, errors } = reader.summary();
-    return { usage, errors: delivery === undefined ? errors : [...errors, ...delivery.errors] };
+    return { usage, errors: delivery === undefined ? errors : [...errors, ...delivery.errors.list] };
   }
 
   checkEnd(): void {
@@ -113,6 +119,6 @@ export class OpenAiTranslation implements StreamTranslation {
     this.#hasEnded = true;
     const { events, reader, delivery } = this.#options;
     if (events.images > 0) return events.end(this.#summarize());
-    return events.fail(reader.noImageError(delivery?.findRefusal(this.#images.images))) ?? "";
+    return events.fail(reader.noImageError(delivery?.errors.findRefusal(this.#images.images))) ?? "";
   }
 }

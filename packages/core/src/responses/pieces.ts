@@ -1,25 +1,23 @@
 import type { ResultImage } from "../types.js";
 import type { Awaitable } from "../util/async.js";
-import { replaceJsonStrings } from "../util/replace-json-strings.js";
 import { toBytes } from "../util/utf8.js";
-import type { EarlyPart } from "./early-images.js";
 import type { ImageBudget } from "./image-budget.js";
-import type { ImageDelivery } from "./image-delivery.js";
-import type { ImageLayout, WholeImage } from "./image-parts.js";
-import type { Piece } from "./json-reader.js";
+import type { WholeImage } from "./image-parts.js";
+import type { EarlyPart, ImageDelivery, LaterPiece, Piece, PlainPiece } from "./image-stage.js";
+import {
+  deliverAll,
+  deliverSmall,
+  type ImageOutput,
+  type SmallOrLarge,
+  streamLink,
+  streamsLink,
+} from "./linked-images.js";
 import type { Passed } from "./relay.js";
-import type { SmallOrLarge } from "./whole-images.js";
 
 /** How the pieces of a response are written for the client. */
-export interface PieceOutput {
-  readonly delivery: ImageDelivery;
-  readonly layout: ImageLayout;
-  /** What may be held of images in the store that can be read again. */
+export interface PieceOutput extends ImageOutput {
+  /** What may be held of images that can be read again. */
   readonly budget: ImageBudget;
-  /** True if the bytes are the provider's own. Their images are stored besides. */
-  readonly isNative: boolean;
-  /** Aborted when the client has disconnected. The download of a link that is not stored then ends. Default: never. */
-  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -28,22 +26,21 @@ export interface PieceOutput {
  */
 export function writePieces(output: PieceOutput, pieces: readonly Piece[]): Awaitable<Passed> {
   if (pieces.every(isPlain)) return pieces.map(toBytes);
-  if (!output.isNative && pieces.some((piece) => isStreamedLink(output.delivery, piece))) {
+  if (pieces.some((piece) => isStreamedLink(output.delivery, piece))) {
     return streamPieces(output, pieces);
   }
   return deliverPieces(output, pieces).then((delivered) => delivered.map(toBytes));
 }
-
-/** What is sent as it is. */
-export type PlainPiece = Uint8Array | string;
 
 /** Stores or converts the images among the pieces, a few at a time, and returns what is sent. */
 export async function deliverPieces(
   output: PieceOutput,
   pieces: readonly Piece[],
 ): Promise<readonly PlainPiece[]> {
-  const { delivery, layout, isNative } = output;
-  const delivered = (await delivery.whole.deliverAll(pieces.filter(isWholeImage))).values();
+  const { delivery, layout } = output;
+  // The bytes are the provider's own. Their images are stored besides.
+  const isNative = delivery.options.format === "provider";
+  const delivered = (await deliverAll(delivery, pieces.filter(isWholeImage))).values();
   const sent: PlainPiece[] = [];
   for (const piece of pieces) {
     if (isPlain(piece)) {
@@ -72,7 +69,7 @@ export async function deliverSmallPieces(
   budget: ImageBudget,
 ): Promise<readonly Piece[]> {
   const links = pieces.filter((piece) => isStreamedLink(delivery, piece));
-  const results = await keepFirstOpen(await delivery.whole.deliverSmall(links, budget, signal));
+  const results = await keepFirstOpen(await deliverSmall(delivery, links, { budget, signal }));
   const delivered = new Map<Piece, SmallOrLarge | undefined>(links.map((link, at) => [link, results[at]]));
   const sent: Piece[] = [];
   for (const piece of pieces) {
@@ -112,7 +109,7 @@ export function closeArriving(pieces: readonly Piece[]): void {
 
 /** True for an image whose base64 is sent while its link is downloaded. */
 export function isStreamedLink(delivery: ImageDelivery, piece: Piece): piece is WholeImage {
-  return isWholeImage(piece) && delivery.streamsLink(piece.image);
+  return isWholeImage(piece) && streamsLink(delivery, piece.image);
 }
 
 /** Delivers the images one after another, while they are sent. A link that becomes base64 is not held. */
@@ -131,82 +128,25 @@ export async function* streamPieces(
     } else {
       const before = isBegun(piece) ? "" : layout.beginLink(piece.createdAt);
       if (before !== "") yield toBytes(before);
-      yield* streamLink(output, piece);
+      for await (const part of streamLink(output, piece)) yield toBytes(part);
     }
   }
 }
 
 /** An image that is not held is read from the store while it is sent. */
 async function* streamEarly(
-  { delivery, layout, budget, signal }: PieceOutput,
+  { layout, budget, signal }: PieceOutput,
   part: EarlyPart,
 ): AsyncGenerator<PlainPiece> {
-  for (const piece of await delivery.writeEarly(part, layout, budget)) {
-    if (typeof piece === "string" || piece instanceof Uint8Array) {
+  for (const piece of await part.image.write(part, layout, budget)) {
+    if (isPlain(piece)) {
       yield piece;
       continue;
     }
     const before = layout.beginLink(piece.createdAt);
     if (before !== "") yield before;
-    yield* delivery.streamed.streamStored(piece, layout, signal);
+    yield* piece.send(layout, signal);
   }
-}
-
-async function* streamLink(
-  { delivery, layout, signal }: PieceOutput,
-  image: WholeImage,
-): AsyncGenerator<Uint8Array> {
-  for await (const part of delivery.streamed.streamLink(image, layout, signal)) {
-    yield toBytes(part);
-  }
-}
-
-/** A provider's own JSON, in which the images have the links of the store. An image that was refused is empty. */
-export async function replaceImages(delivery: ImageDelivery, pieces: readonly Piece[]): Promise<string> {
-  const images = joinImages(pieces);
-  const delivered = await delivery.whole.deliverAll(images);
-  const text = pieces.filter(isPlain).map(decodePiece).join("");
-  return replaceJsonStrings(
-    text,
-    new Map(images.flatMap(({ image }, at) => listChanges(image, delivered[at]))),
-  );
-}
-
-/** The images among the pieces. The base64 of an image in parts is joined. */
-function joinImages(pieces: readonly Piece[]): readonly WholeImage[] {
-  const images: WholeImage[] = [];
-  let base64: Uint8Array[] = [];
-  for (const piece of pieces) {
-    // A provider's own JSON is not stored early.
-    if (isPlain(piece) || isEarly(piece)) continue;
-    if (isWholeImage(piece)) images.push(piece);
-    else if (piece.kind === "begin") base64 = [];
-    else if (piece.kind === "base64") base64.push(piece.bytes);
-    else {
-      const written: unknown = JSON.parse(base64.map(decodePiece).join(""));
-      images.push({
-        kind: "image",
-        image: { ...piece.members, b64_json: String(written) },
-        index: piece.index,
-      });
-    }
-  }
-  return images;
-}
-
-/**
- * The strings of a provider's image that differ in the delivered one, before and after.
- *
- * @param after `undefined` if the image is not delivered
- */
-export function listChanges(
-  before: ResultImage,
-  after: ResultImage | undefined,
-): readonly (readonly [before: string, after: string])[] {
-  return (["url", "b64_json"] as const).flatMap((name) => {
-    const string = before[name];
-    return typeof string === "string" && string !== "" ? [[string, after?.[name] ?? ""] as const] : [];
-  });
 }
 
 function isWholeImage(piece: Piece): piece is WholeImage {
@@ -244,11 +184,6 @@ function measurePiece(piece: Piece): number {
 }
 
 /** True for a piece that is sent as it is. */
-export function isPlain(piece: Piece): piece is PlainPiece {
+export function isPlain(piece: Piece | LaterPiece): piece is PlainPiece {
   return typeof piece === "string" || piece instanceof Uint8Array;
-}
-const decoder = new TextDecoder();
-
-function decodePiece(piece: PlainPiece): string {
-  return typeof piece === "string" ? piece : decoder.decode(piece);
 }

@@ -14,11 +14,10 @@ import { readRequestId } from "../upstream/read.js";
 import { TransportError, type TransportResponse } from "../upstream/transport.js";
 import { isJsonObject } from "../util/json.js";
 import { type Call, type CallParts, checkCharged } from "./call.js";
-import { createImageDelivery } from "./create-image-delivery.js";
 import { renderStream, toEnvelope } from "./envelope.js";
-import type { ImageDelivery } from "./image-delivery.js";
+import { toDeliveryOptions } from "./image-delivery.js";
+import type { StagedDelivery } from "./image-stage.js";
 import { type JsonReader, ScanningReader } from "./json-reader.js";
-import { NativeStream } from "./native-stream.js";
 import { OpenAiEvents } from "./openai-events.js";
 import { OpenAiTranslation, type TranslationOptions } from "./openai-stream.js";
 import {
@@ -61,11 +60,15 @@ export async function respondWithStream(
   // request's body.
   let hasEvents = false;
   let awaitsImage = observer !== undefined;
-  const delivery = createImageDelivery(parts, call, success.channel, !isTranslated(request, dialect));
+  const isNative = !isTranslated(request, dialect);
+  const delivery = parts.images?.createDelivery(
+    toDeliveryOptions(parts, call, success.channel, isNative),
+    call,
+  );
   const translation = createTranslation(reader, {
     request,
     dialect,
-    delivery: delivery.opensImages ? delivery : undefined,
+    delivery,
     now: Math.floor(parts.now() / 1000),
     mask: createReasonMask(mask, sentTo.upstreamModel, request),
     upstreamRequestId,
@@ -91,7 +94,7 @@ export async function respondWithStream(
     },
     isLast: () => reader.isOver === true || json?.isComplete === true,
     async onEnd(end) {
-      delivery.cancel(end.reason === "failed" ? end.error : undefined);
+      delivery?.cancel(end.reason === "failed" ? end.error : undefined);
       const ended = json?.end(end) ?? endEvents(reader, end, { logError: readerLogger, hasEvents });
       if (ended.failure !== undefined) success.fail(ended.failure);
       const error = findError(end, ended, { mask, upstreamRequestId });
@@ -140,8 +143,8 @@ function isTranslated(
 interface TranslationContext {
   readonly request: Pick<ImageRequest, "operation" | "streamFormat" | "responseFormat" | "maxImages">;
   readonly dialect: Dialect;
-  /** Stores the images. `undefined`: they are not stored. */
-  readonly delivery: ImageDelivery | undefined;
+  /** Delivers the images. `undefined`: they are sent as they are. */
+  readonly delivery: StagedDelivery | undefined;
   /** Seconds since 1970. */
   readonly now: number;
   /** Masks keys and the provider's name of the model. */
@@ -169,13 +172,8 @@ function createTranslation(
     });
   }
   const { mask, upstreamRequestId } = context;
-  return (
-    delivery &&
-    new NativeStream({
-      shape,
-      delivery,
-      renderFailure: (error) => renderErrorEvent(toStreamError(error, upstreamRequestId), mask),
-    })
+  return delivery?.translateEvents(shape, (error) =>
+    renderErrorEvent(toStreamError(error, upstreamRequestId), mask),
   );
 }
 

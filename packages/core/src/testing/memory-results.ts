@@ -1,4 +1,4 @@
-import type { ByteRange, ImageToStore, ResultStore, StoredImage } from "../results/store.js";
+import type { ByteRange, ImageToStore, ResultStore, StoredImage } from "../features/results/store.js";
 
 /** A secret for links of tests. */
 export const LINK_SECRET = "a secret of at least 32 characters, for tests";

@@ -123,7 +123,7 @@ async function probeKey(route: Route, request: ImageRequest, parts: ChannelProbe
     probe: { route, onFailure: (failure) => (client.failure = failure) },
   });
   const startedAt = parts.now();
-  await run({ ...parts, results: undefined, afterImage: undefined }, call, client);
+  await run({ ...parts, images: undefined }, call, client);
   return client.toResult(route.key.index, parts.now() - startedAt);
 }
 

@@ -126,7 +126,7 @@ async function continueCall(parts: ContinuedCallParts, { hold: held, upstream }:
     report,
   });
   // The client is gone: its images are neither stored nor given to the operator.
-  await run({ ...parts, results: undefined, afterImage: undefined }, call, new GoneClient(report));
+  await run({ ...parts, images: undefined }, call, new GoneClient(report));
 }
 
 /** The client of a call whose process has died. */

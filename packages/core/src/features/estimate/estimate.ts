@@ -37,7 +37,7 @@ const ENDPOINTS: Readonly<Record<EstimateQuery["operation"], Endpoint>> = {
 
 /** @throws GatewayError as the request itself would */
 export async function estimateRequest(
-  parts: Pick<PipelineParts, "authenticate" | "resolveModel" | "prices" | "preferences" | "results">,
+  parts: Pick<PipelineParts, "authenticate" | "resolveModel" | "prices" | "preferences" | "images">,
   request: Pick<GatewayRequest, "headers" | "caller" | "preferences">,
   { operation, fields }: EstimateQuery,
 ): Promise<RequestEstimate> {

@@ -6,12 +6,12 @@ import type { RouteHost } from "../../kernel/route-host.js";
 import { checkMethod, type GatewayRoute, readQuery } from "../../request/route.js";
 import { renderError } from "../../responses/envelope.js";
 import type { ReaderLimit } from "../../responses/reader-limit.js";
-import { cutRange, listsTag, parseRange, type RequestedRange } from "../../results/byte-range.js";
-import type { ServedImages } from "../../results/results.js";
-import { checkLink } from "../../results/signed-links.js";
-import type { ByteRange, StoredImage } from "../../results/store.js";
-import { StoredBody, stopReading } from "../../results/stored-body.js";
-import { settlesWithin } from "../../util/async.js";
+import { finishWithin } from "../../util/async.js";
+import { cutRange, listsTag, parseRange, type RequestedRange } from "../results/byte-range.js";
+import type { ServedImages } from "../results/results.js";
+import { checkLink } from "../results/signed-links.js";
+import type { ByteRange, StoredImage } from "../results/store.js";
+import { StoredBody, stopReading } from "../results/stored-body.js";
 
 /** What the route of stored images needs of the gateway. */
 export interface FilesParts extends RefusalParts {
@@ -224,16 +224,16 @@ function allowPages(response: GatewayResponse): GatewayResponse {
  * @param onLate gets a result that came too late
  * @throws GatewayError `gateway_unavailable`
  */
-async function waitForStore<T>(begin: () => Promise<T>, onLate: (result: T) => void = () => {}): Promise<T> {
-  const work = begin();
-  if (await settlesWithin(work, OPEN_MS)) {
-    return work.catch((cause: unknown) => {
-      throw storeFailed(cause);
-    });
+async function waitForStore<T>(begin: () => Promise<T>, onLate?: (result: T) => void): Promise<T> {
+  try {
+    return await finishWithin(begin(), { ms: OPEN_MS, createError: tookTooLong, onLate });
+  } catch (cause) {
+    throw storeFailed(cause);
   }
-  // A failure after the time is the failure that the client already got.
-  work.then(onLate, () => undefined);
-  throw storeFailed(new Error(`The store of results did not respond within ${OPEN_MS / 1000} s.`));
+}
+
+function tookTooLong(): Error {
+  return new Error(`The store of results did not respond within ${OPEN_MS / 1000} s.`);
 }
 
 function storeFailed(cause: unknown): GatewayError {

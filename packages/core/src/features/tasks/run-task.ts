@@ -17,7 +17,8 @@ import { toEnvelope } from "../../responses/envelope.js";
 import { createTaskKeeper } from "../../upstream/kept-task.js";
 import { createReferenceLoader } from "../../upstream/references.js";
 import type { EverySecond } from "../../util/async.js";
-import type { TakenTask, TaskEnd, TaskStore } from "../task-store/task-store.js";
+import type { TakenTask, TaskEnd } from "../task-store/task-store.js";
+import type { Tasks } from "./submit.js";
 import { openBody, removeBodies } from "./task-body.js";
 import { readTaskInput, type TaskBody, type TaskInput } from "./task-input.js";
 import { keepResult } from "./task-result.js";
@@ -32,10 +33,7 @@ export interface RunTaskParts extends RunParts, NormalizeParts, ReportParts {
 }
 
 /** What a worker gives with a task. */
-export interface RunTaskOptions {
-  readonly store: TaskStore;
-  /** How long the task is kept after its end, in milliseconds. */
-  readonly keepMs: number;
+export interface RunTaskOptions extends Pick<Tasks, "store" | "objects" | "keepMs"> {
   /** Aborted if the gateway closes: a task that was not sent is not sent any more. */
   readonly signal: AbortSignal;
   /** Keeps the gateway from closing before the work is done. */
@@ -116,8 +114,8 @@ class TaskClient implements CallClient {
   }
 
   async receive(response: GatewayResponse, commit: Commit): Promise<GatewayResponse> {
-    const objects = this.#parts.results?.objects;
-    const until = this.#parts.now() + this.#running.options.keepMs;
+    const { objects, keepMs } = this.#running.options;
+    const until = this.#parts.now() + keepMs;
     const result = await keepResult(response, { objects, until });
     return this.#end(commit, { status: "completed", result });
   }
@@ -203,18 +201,18 @@ async function createCall(
   { input, logger, options }: TaskToRead,
 ): Promise<NormalizedCall> {
   const { endpoint, caller, isForm } = input;
-  const { results, bodyLimits, transport, everySecond } = parts;
+  const { bodyLimits, transport, everySecond } = parts;
+  const { store, objects, track } = options;
   const callerLimits = parts.admission?.limitsOf(caller) ?? {};
   const read = toRequest(input.body);
   const slot = parts.takeSlot(read, { id: caller.id, concurrent: callerLimits.concurrent });
   try {
-    const body = await openBody(input.body, results?.objects);
+    const body = await openBody(input.body, objects);
     const { minBytesPerSecond, slowAfterSeconds } = bodyLimits;
     const pace = { minBytesPerSecond, seconds: slowAfterSeconds, everySecond };
     const fields = await readJson({ ...read, body }, Infinity, { bytes: slot.bytes, pace });
-    const linksOnly = results?.objects === undefined;
+    const linksOnly = objects === undefined;
     const { model, request } = normalizeFields(parts, { endpoint, caller, fields, isForm, linksOnly });
-    const { store, track } = options;
     return new NormalizedCall({
       billed: toBilled(task, input),
       caller,
@@ -327,7 +325,7 @@ async function endUncontinued(
 
 /** Writes the end of a task and of its hold, and deletes its request. */
 async function endTask(
-  { holds, results }: RunTaskParts,
+  { holds }: RunTaskParts,
   { task, logger }: TaskToEnd,
   { end, options }: { readonly end: TaskEnd; readonly options: RunTaskOptions },
 ): Promise<void> {
@@ -339,7 +337,7 @@ async function endTask(
     status,
     record,
   });
-  options.track(removeBodies([task.input], { objects: results?.objects, logger }));
+  options.track(removeBodies([task.input], { objects: options.objects, logger }));
 }
 
 function toErrorJson(error: GatewayError, { maskKeys }: Pick<RunTaskParts, "maskKeys">): string {

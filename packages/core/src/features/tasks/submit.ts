@@ -8,9 +8,9 @@ import type { Admission } from "../../kernel/admission.js";
 import type { Submissions, SubmittedRequest } from "../../kernel/submissions.js";
 import { readPrefer } from "../../request/prefer.js";
 import { type Endpoint, idempotencyScopeOf } from "../../request/route.js";
-import type { Results } from "../../results/results.js";
 import type { ImageRequest } from "../../types.js";
 import { conflictError } from "../limits/idempotency.js";
+import type { PrivateObjects } from "../results/private-objects.js";
 import type { NewTask, Task, TaskRoom, TaskStore, TaskSubmission } from "../task-store/task-store.js";
 import { FIRST_READ_SECONDS, renderAccepted } from "./render-task.js";
 import { keepBody } from "./task-body.js";
@@ -21,7 +21,6 @@ import { createTaskId } from "./task-object.js";
 export interface SubmitParts {
   readonly admission: Admission | undefined;
   readonly holds: Pick<Holds, "write">;
-  readonly results: Results | undefined;
   readonly beforeSend: BeforeSend | undefined;
   /** `undefined` without `billing`. */
   readonly prices: PriceList | undefined;
@@ -35,6 +34,8 @@ export interface SubmitParts {
 /** Tasks, as a submission uses them. */
 export interface Tasks {
   readonly store: TaskStore;
+  /** Where long requests and results are kept. `undefined` without a store of results that can read them. */
+  readonly objects: PrivateObjects | undefined;
   /** How long a task may wait in the queue, in milliseconds. */
   readonly ttlMs: number;
   /** How long a task is kept after its end, in milliseconds. */
@@ -51,6 +52,7 @@ const ACCEPTED = 202;
 /** Takes the requests that ask for a task. */
 export function createTaskSubmissions(parts: SubmitParts): Submissions {
   return {
+    linksOnly: parts.tasks.objects === undefined,
     wants: (endpoint, headers): endpoint is SubmittedRequest["endpoint"] =>
       endpoint.operation !== "native" && readPrefer(headers).respondAsync,
     submit: (request, submission) => submitTask(parts, request, submission),
@@ -125,18 +127,18 @@ async function storeTask(
   submission: SubmittedRequest,
   more: Pick<NewTask, "webhooks" | "repeat">,
 ): Promise<Task> {
-  const { tasks, results, holds, now } = parts;
+  const { tasks, holds, now } = parts;
+  const { store, objects, ttlMs } = tasks;
   const { fields } = submission;
   const { caller, billed, logger, keepAlive } = submission.call;
   const id = createTaskId();
-  const body = await keepBody(fields, { objects: results?.objects, neededUntil: now() + tasks.ttlMs });
+  const body = await keepBody(fields, { objects, neededUntil: now() + ttlMs });
   const removeBody = async (): Promise<void> => {
     if (body.kind === "inline") return;
-    await results?.objects?.remove(body.id).catch((err: unknown) => {
+    await objects?.remove(body.id).catch((err: unknown) => {
       logger.warn({ err }, "The store of results did not delete the request of a task; it expires.");
     });
   };
-  const { store } = tasks;
   const stored = toNewTask(parts, submission, { ...more, id, body });
   let submitted: TaskSubmission;
   try {

@@ -4,7 +4,7 @@ import type { LostPolicy } from "../../billing/records.js";
 import type { Chore } from "../../contract/chore.js";
 import { GatewayError } from "../../errors.js";
 import { toEnvelope } from "../../responses/envelope.js";
-import type { PrivateObjects } from "../../results/private-objects.js";
+import type { PrivateObjects } from "../results/private-objects.js";
 import { removeBodies } from "./task-body.js";
 import type { WorkerParts } from "./worker.js";
 

@@ -1,10 +1,10 @@
 import { GatewayError, unavailable } from "../../errors.js";
 import { toJsonBody } from "../../images/json-body.js";
 import type { Logger } from "../../logger.js";
-import type { PrivateObjects } from "../../results/private-objects.js";
-import { StoredBody } from "../../results/stored-body.js";
 import type { JsonObject } from "../../util/json.js";
 import { encodeText } from "../../util/utf8.js";
+import type { PrivateObjects } from "../results/private-objects.js";
+import { StoredBody } from "../results/stored-body.js";
 import { readTaskInput, type TaskBody } from "./task-input.js";
 
 /** A longer body, or a longer result, is kept in the store of results. In bytes. */

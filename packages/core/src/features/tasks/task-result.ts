@@ -1,9 +1,9 @@
 import { GatewayError } from "../../errors.js";
 import type { GatewayResponse } from "../../http.js";
-import type { PrivateObjects } from "../../results/private-objects.js";
-import { StoredBody } from "../../results/stored-body.js";
 import { decodeText, readHead } from "../../upstream/read.js";
 import { ChunkReader, openFlow } from "../../util/chunk-flow.js";
+import type { PrivateObjects } from "../results/private-objects.js";
+import { StoredBody } from "../results/stored-body.js";
 import { MAX_INLINE_BYTES } from "./task-body.js";
 
 /** Before the id of a result in the store of results. JSON never begins with it. */

@@ -1,11 +1,11 @@
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
-import type { ResultStore } from "../../results/store.js";
 import { measureHeap } from "../../testing/measure-heap.js";
 import { MemoryResults } from "../../testing/memory-results.js";
 import { ASYNC, BILLING, openTaskGateway as open } from "../../testing/task-gateway.js";
 import { ARK_RESPONSE, type Provider } from "../../testing/test-gateway.js";
 import { createMemoryLedger } from "../memory-ledger/memory-ledger.js";
+import type { ResultStore } from "../results/store.js";
 import type { TaskLedger, TaskStore } from "../task-store/task-store.js";
 
 const SEEDREAM = "seedream-4-5-251128";

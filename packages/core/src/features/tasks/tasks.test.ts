@@ -1,7 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { GatewayError } from "../../errors.js";
-import { createPrivateObjects } from "../../results/private-objects.js";
 import { MemoryResults } from "../../testing/memory-results.js";
 import { ASYNC, BILLING, openTaskGateway as open } from "../../testing/task-gateway.js";
 import {
@@ -12,6 +11,7 @@ import {
   type Provider,
 } from "../../testing/test-gateway.js";
 import { createMemoryLedger } from "../memory-ledger/memory-ledger.js";
+import { createPrivateObjects } from "../results/private-objects.js";
 import { openResult } from "./task-result.js";
 
 const SEEDREAM = "seedream-4-5-251128";

@@ -2,8 +2,9 @@ import type { Holds } from "../../billing/hold.js";
 import type { Chore } from "../../contract/chore.js";
 import type { Logger } from "../../logger.js";
 import { keepWhile } from "../../util/async.js";
-import type { TakenTask, TaskStore } from "../task-store/task-store.js";
+import type { TakenTask } from "../task-store/task-store.js";
 import { type BegunTask, beginTask, type RunTaskParts } from "./run-task.js";
+import type { Tasks } from "./submit.js";
 import { createTakenTasks } from "./taken-tasks.js";
 
 /** Runs tasks of the queue. */
@@ -25,14 +26,11 @@ export interface TaskWorker extends Chore {
 }
 
 /** What a worker needs of the gateway. */
-export interface WorkerParts {
-  readonly store: TaskStore;
+export interface WorkerParts extends Pick<Tasks, "store" | "objects" | "keepMs"> {
   /** Repeats writes that the store did not accept. */
   readonly holds: Pick<Holds, "write">;
   /** How many tasks run at the same time. 0: only {@link TaskWorker.runBatch} runs tasks. */
   readonly concurrency: number;
-  /** How long a task is kept after its end, in milliseconds. */
-  readonly keepMs: number;
   /** Returns the parts with the current options. Rejects if they cannot be loaded. */
   readonly loadParts: () => Promise<RunTaskParts>;
   /** Keeps the gateway from closing before the work is done. */
@@ -57,7 +55,7 @@ const PAUSE_MS = 2_000;
 
 /** Creates a worker. It takes nothing before `begin` or `runBatch`. */
 export function createTaskWorker(parts: WorkerParts): TaskWorker {
-  const { store, concurrency, keepMs, track, logger } = parts;
+  const { store, objects, concurrency, keepMs, track, logger } = parts;
   const stopper = new AbortController();
   const { signal } = stopper;
   /** The tasks that were taken and have not ended, and those of them that were not sent. */
@@ -106,7 +104,8 @@ export function createTaskWorker(parts: WorkerParts): TaskWorker {
 
   async function begin(task: TakenTask): Promise<BegunTask> {
     try {
-      const begun = await beginTask(await parts.loadParts(), task, { store, keepMs, track, signal });
+      const options = { store, objects, keepMs, track, signal };
+      const begun = await beginTask(await parts.loadParts(), task, options);
       if (begun.kind === "crowded") leaveOut(task.caller);
       if (begun.kind === "postponed" || begun.kind === "unsure") pause();
       return begun;

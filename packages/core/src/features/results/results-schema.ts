@@ -1,10 +1,15 @@
 import * as z from "zod/mini";
-import { hasFunctions } from "../billing/ledger-ability.js";
-import { isChannelUrl } from "../options/channel-schema.js";
-import type { OptionsProblem } from "../options/options.js";
-import { boolean, seconds, whole } from "../options/schema-parts.js";
-import type { Fields } from "../util/parse-fields.js";
-import { chooseUrls, DEFAULT_TTL_SECONDS, MIN_SECRET_LENGTH, type ResultsOptions } from "./results.js";
+import { hasFunctions } from "../../billing/ledger-ability.js";
+import { isChannelUrl } from "../../options/channel-schema.js";
+import type { OptionsProblem } from "../../options/options.js";
+import { boolean, seconds, whole } from "../../options/schema-parts.js";
+import type { Fields } from "../../util/parse-fields.js";
+import {
+  chooseUrls,
+  DEFAULT_TTL_SECONDS,
+  MIN_SECRET_LENGTH,
+  type ResultsOptions,
+} from "./results-options.js";
 import type { ResultStore } from "./store.js";
 
 const STORE = "must be a store with put, or a function";

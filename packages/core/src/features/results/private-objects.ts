@@ -1,4 +1,4 @@
-import { finishWithin } from "../util/async.js";
+import { finishWithin } from "../../util/async.js";
 import type { ResultStore, StoredImage } from "./store.js";
 import { stopReading } from "./stored-body.js";
 

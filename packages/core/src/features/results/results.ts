@@ -1,56 +1,21 @@
-import type { GatewayRequest } from "../http.js";
-import { type Endpoint, findLinkBase } from "../request/route.js";
-import type { Awaitable } from "../util/async.js";
+import { findLinkBase } from "../../request/route.js";
+import type { ImageStage } from "../../responses/image-stage.js";
+import type { Awaitable } from "../../util/async.js";
+import type { AfterImage } from "./after-image.js";
 import type { StoredLink } from "./image-upload.js";
 import { createPrivateObjects, type PrivateObjects, untilAborted } from "./private-objects.js";
+import {
+  chooseUrls,
+  DEFAULT_TTL_SECONDS,
+  MIN_SECRET_LENGTH,
+  type ResultsOptions,
+} from "./results-options.js";
 import { makeLink } from "./signed-links.js";
-import type { ImageToStore, ResultStore, StoreImage } from "./store.js";
-
-/** How the images of results are stored, so that their links stay valid. */
-export interface ResultsOptions {
-  /**
-   * Stores the images: `createFileStore` of `@calotype/node`, `createS3Store` of `@calotype/s3`, your own store, or a
-   * function that stores an image and returns its link.
-   */
-  readonly store: ResultStore | StoreImage;
-  /**
-   * Who serves the images: `store` for the links of the store, `gateway` for signed links to the gateway's own route
-   * `/v1/images/files/…`. Default: `store` if the store makes links, otherwise `gateway`.
-   */
-  readonly urls?: "store" | "gateway" | undefined;
-  /**
-   * How long an image and its link are kept, in seconds, from 1 to 315,360,000 (ten years). Default 604,800 (7 days).
-   */
-  readonly ttlSeconds?: number | undefined;
-  /**
-   * How long a response waits until one image is stored, in seconds. After this time the image has the provider's link.
-   * `afterImage` may take the same time for each image; after it, the image is not delivered. Default 60.
-   */
-  readonly timeoutSeconds?: number | undefined;
-  /**
-   * The URL of the gateway in the links that it serves: everything before `/v1/…`, such as `https://api.example.com/ai`.
-   * Needed if clients reach the gateway through a proxy at another address. Default: the origin of the request (its `Host`
-   * header) and the path at which the gateway is mounted.
-   */
-  readonly publicUrl?: string | undefined;
-  /**
-   * Secrets for the links that the gateway serves, each of at least 32 characters. The first one signs, all of them verify.
-   * Every process needs the same ones. Default: those that the store keeps, if it keeps some.
-   */
-  readonly secrets?: readonly string[] | undefined;
-  /**
-   * Whether the images of `/api/v3` and of DashScope's own path are stored too. Default `false`: their responses are the
-   * provider's own.
-   */
-  readonly native?: boolean | undefined;
-}
+import type { ImageToStore, ResultStore } from "./store.js";
+import { StoredDelivery } from "./stored-delivery.js";
 
 /** The images of results, as the rest of the gateway uses them. */
-export interface Results {
-  /** How long a response waits until one image is stored, in milliseconds. */
-  readonly timeoutMs: number;
-  /** Whether the images of native endpoints are stored too. */
-  readonly isNative: boolean;
+export interface Results extends ImageStage {
   /** What the gateway needs to serve the images. `undefined` if the links lead elsewhere. */
   readonly served: ServedImages | undefined;
   /** Objects that only the gateway reads. `undefined` if the store cannot read what it stores. */
@@ -58,24 +23,12 @@ export interface Results {
   /** Deletes expired images. `undefined` if the store does not do that. */
   readonly sweep: ((before: Date) => Promise<void>) | undefined;
   /**
-   * Returns what {@link store} needs to make links for this request: the URL before `/v1/…`. It is empty if the gateway does
-   * not serve the images.
-   *
-   * @throws GatewayError `invalid_request_error` if the request has no valid `Host` header
-   */
-  findLinkBase(request: GatewayRequest, endpoint: Endpoint): string;
-  /**
    * Stores one image and returns its link. Rejects if the store fails, and at once if `signal` is aborted, even if the store
    * does not stop.
    *
-   * @param base what {@link findLinkBase} returned
+   * @param base what `findLinkBase` returned
    */
   store(image: Omit<ImageToStore, "id" | "expiresAt">, base: string): Promise<StoredLink>;
-  /**
-   * Opens an image that {@link store} has stored. `undefined`: there is none. Rejects if the store fails or takes too long.
-   * Absent if the store cannot read what it stores.
-   */
-  readonly open: PrivateObjects["open"] | undefined;
 }
 
 /** Stored images that the gateway serves itself. */
@@ -85,54 +38,57 @@ export interface ServedImages {
   readonly readSecrets: () => Awaitable<readonly string[]>;
 }
 
-export const DEFAULT_TTL_SECONDS = 604_800;
-export const MIN_SECRET_LENGTH = 32;
 const DEFAULT_TIMEOUT_SECONDS = 60;
 
-/** Whether clients get links of the store or of the gateway. */
-export function chooseUrls({ store, urls }: Pick<ResultsOptions, "store" | "urls">): "store" | "gateway" {
-  return urls ?? (typeof store === "function" || store.link !== undefined ? "store" : "gateway");
-}
-
 /** What {@link createResults} needs besides its options. */
-interface ResultsContext {
+interface StageContext {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** The beginning of the gateway's paths, or `""`. */
   readonly basePath: string;
+  /** The operator's function for each image. */
+  readonly afterImage?: AfterImage | undefined;
 }
 
 /** @param options validated */
-export function createResults(options: ResultsOptions, { now, basePath }: ResultsContext): Results {
+export function createResults(options: ResultsOptions, { now, basePath, afterImage }: StageContext): Results {
   const { ttlSeconds = DEFAULT_TTL_SECONDS, timeoutSeconds = DEFAULT_TIMEOUT_SECONDS, store } = options;
   const publicUrl = options.publicUrl?.replace(/\/+$/, "");
   const served = chooseUrls(options) === "gateway" ? serveStore(options) : undefined;
   const save = createSave(store, served);
   const timeoutMs = timeoutSeconds * 1000;
   const objects = typeof store === "function" ? undefined : createPrivateObjects(store, timeoutMs);
+  const handles: Results["handles"] = (operation) => operation !== "native" || options.native === true;
+  const open = objects && ((id: string) => objects.open(id));
+  const storeImage: Results["store"] = async (image, base) => {
+    const id = crypto.randomUUID().replaceAll("-", "");
+    const { contentType, body, byteLength, signal } = image;
+    const expiresAt = new Date(now() + ttlSeconds * 1000);
+    signal.throwIfAborted();
+    const saving = save({ id, contentType, body, byteLength, signal, expiresAt }, base);
+    return { id, url: await untilAborted(saving, signal) };
+  };
   return {
-    timeoutMs,
     objects,
-    open: objects && ((id) => objects.open(id)),
-    isNative: options.native ?? false,
     served,
     sweep: typeof store === "function" ? undefined : store.sweep?.bind(store),
+    store: storeImage,
+    handles,
     findLinkBase: (request, endpoint) =>
       served === undefined ? "" : (publicUrl ?? findLinkBase(request, endpoint, basePath)),
-    async store(image, base) {
-      const id = createImageId();
-      const { contentType, body, byteLength, signal } = image;
-      const expiresAt = new Date(now() + ttlSeconds * 1000);
-      signal.throwIfAborted();
-      const saving = save({ id, contentType, body, byteLength, signal, expiresAt }, base);
-      return { id, url: await untilAborted(saving, signal) };
+    // The delivery of a stream must not refer to the call, which has the body of the request.
+    createDelivery(delivery, { id, billed: { caller }, linkBase, request, firstImageIndex = 0 }) {
+      const { operation, model, prompt } = request;
+      if (!handles(operation)) return undefined;
+      const call = { id, caller, model, operation, prompt };
+      return new StoredDelivery({
+        ...delivery,
+        store: { put: (image) => storeImage(image, linkBase), open, timeoutMs },
+        afterImage:
+          afterImage && ((image, index) => afterImage(image, { ...call, index: firstImageIndex + index })),
+      });
     },
   };
-}
-
-/** Creates 32 hexadecimal digits, with 122 random bits. */
-function createImageId(): string {
-  return crypto.randomUUID().replaceAll("-", "");
 }
 
 /** Stores an image and returns its link. */

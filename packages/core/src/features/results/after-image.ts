@@ -1,4 +1,4 @@
-import type { Operation } from "../types.js";
+import type { Operation } from "../../types.js";
 
 /** An image that was made and has not been delivered yet. */
 export interface FinishedImage {

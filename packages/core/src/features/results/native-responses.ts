@@ -1,37 +1,87 @@
-import type { StreamShape } from "../families/response-shape.js";
-import { TransportError } from "../upstream/transport.js";
-import { createHeldBytes } from "../util/held-bytes.js";
-import { isJsonObject } from "../util/json.js";
-import { replaceJsonStrings } from "../util/replace-json-strings.js";
-import { encodeText } from "../util/utf8.js";
-import { EventLines } from "./event-lines.js";
-import type { ImageDelivery } from "./image-delivery.js";
-import { type ImagePart, JsonLayout } from "./image-parts.js";
-import { listChanges } from "./pieces.js";
-import { HEARTBEAT, type StreamTranslation } from "./sse.js";
-import { EventObject } from "./stream-images.js";
+import type { StreamShape } from "../../families/response-shape.js";
+import { EventLines } from "../../responses/event-lines.js";
+import { type ImagePart, JsonLayout, type WholeImage } from "../../responses/image-parts.js";
+import type { ImageDelivery, Piece, PlainPiece, StagedDelivery } from "../../responses/image-stage.js";
+import { deliverAll } from "../../responses/linked-images.js";
+import { isPlain } from "../../responses/pieces.js";
+import { HEARTBEAT, type StreamTranslation } from "../../responses/sse.js";
+import { EventObject } from "../../responses/stream-images.js";
+import type { ResultImage } from "../../types.js";
+import { TransportError } from "../../upstream/transport.js";
+import { createHeldBytes } from "../../util/held-bytes.js";
+import { isJsonObject } from "../../util/json.js";
+import { replaceJsonStrings } from "../../util/replace-json-strings.js";
+import { encodeText } from "../../util/utf8.js";
 
-/** What the stream of a native endpoint needs to store its images. */
-export interface NativeStreamOptions {
-  readonly shape: StreamShape;
-  readonly delivery: ImageDelivery;
-  /** Renders the event for a stream that broke off between two events. */
-  readonly renderFailure: (error: unknown) => string;
+const decoder = new TextDecoder();
+
+/** A provider's own JSON, in which the images have the links of the store. An image that was refused is empty. */
+export async function rewriteJson(delivery: ImageDelivery, pieces: readonly Piece[]): Promise<string> {
+  const images = joinImages(pieces);
+  const delivered = await deliverAll(delivery, images);
+  const text = pieces.filter(isPlain).map(decodePiece).join("");
+  return replaceJsonStrings(
+    text,
+    new Map(images.flatMap(({ image }, at) => listChanges(image, delivered[at]))),
+  );
 }
+
+/** The images among the pieces. The base64 of an image in parts is joined. */
+function joinImages(pieces: readonly Piece[]): readonly WholeImage[] {
+  const images: WholeImage[] = [];
+  let base64: Uint8Array[] = [];
+  for (const piece of pieces) {
+    // A provider's own JSON is not stored early.
+    if (isPlain(piece) || piece.kind === "early") continue;
+    if (piece.kind === "image") images.push(piece);
+    else if (piece.kind === "begin") base64 = [];
+    else if (piece.kind === "base64") base64.push(piece.bytes);
+    else {
+      const written: unknown = JSON.parse(base64.map(decodePiece).join(""));
+      images.push({
+        kind: "image",
+        image: { ...piece.members, b64_json: String(written) },
+        index: piece.index,
+      });
+    }
+  }
+  return images;
+}
+
+/**
+ * The strings of a provider's image that differ in the delivered one, before and after.
+ *
+ * @param after `undefined` if the image is not delivered
+ */
+function listChanges(
+  before: ResultImage,
+  after: ResultImage | undefined,
+): readonly (readonly [before: string, after: string])[] {
+  return (["url", "b64_json"] as const).flatMap((name) => {
+    const string = before[name];
+    return typeof string === "string" && string !== "" ? [[string, after?.[name] ?? ""] as const] : [];
+  });
+}
+
+function decodePiece(piece: PlainPiece): string {
+  return typeof piece === "string" ? piece : decoder.decode(piece);
+}
+
+/** A delivery that can be told that the image that is arriving will not be complete. */
+type NativeDelivery = StagedDelivery & { cancelImage(cause: unknown): void };
 
 /** An event of up to this size is held until its end, so that its link can be replaced. */
 const MAX_HELD_BYTES = 16 * 1024;
 /** With `afterImage`, a larger event breaks the stream. It has room for an image of 64 MiB in base64. */
 const MAX_EVENT_BYTES = 96 * 1024 * 1024;
-const decoder = new TextDecoder();
-
 /**
  * Stores the images of a provider's stream while it is relayed. An event keeps everything but its link. Long base64 goes to
  * the client and into the store at the same time. With the operator's `afterImage`, an event is held until that function has
  * seen its image; the event of a refused image is left out. Line ends become LF.
  */
 export class NativeStream implements StreamTranslation {
-  readonly #options: NativeStreamOptions;
+  readonly #delivery: NativeDelivery;
+  readonly #renderFailure: (error: unknown) => string;
   readonly #lines: EventLines;
   /** The event so far, unless it is sent while it arrives. */
   readonly #held = createHeldBytes();
@@ -40,12 +90,14 @@ export class NativeStream implements StreamTranslation {
   #images = 0;
   #steps: Step[] = [];
 
-  constructor(options: NativeStreamOptions) {
-    this.#options = options;
+  /** @param renderFailure renders the event for a stream that broke off between two events */
+  constructor(delivery: NativeDelivery, shape: StreamShape, renderFailure: (error: unknown) => string) {
+    this.#delivery = delivery;
+    this.#renderFailure = renderFailure;
     this.#lines = new EventLines({
       onBytes: (bytes) => this.#addBytes(bytes),
       onData: (bytes) => {
-        this.#current ??= new EventObject(options.shape, (part) => void this.#steps.push({ part }));
+        this.#current ??= new EventObject(shape, (part) => void this.#steps.push({ part }));
         this.#current.push(bytes);
       },
       onEvent: (name) => this.#endEvent(name ?? ""),
@@ -68,13 +120,13 @@ export class NativeStream implements StreamTranslation {
 
   end(): readonly Uint8Array[] {
     // The operator's function has not seen the image of an event that is not complete.
-    const isUnseen = this.#current !== undefined && this.#options.delivery.holdsImages;
+    const isUnseen = this.#current !== undefined && this.#delivery.holdsImages;
     return this.#held.length === 0 || isUnseen ? [] : [this.#held.take()];
   }
 
   fail(error: unknown): Uint8Array | undefined {
     // A part of an event that was held is dropped.
-    return this.#isForwarding ? undefined : encodeText(this.#options.renderFailure(error));
+    return this.#isForwarding ? undefined : encodeText(this.#renderFailure(error));
   }
 
   beat(): readonly Uint8Array[] {
@@ -88,7 +140,7 @@ export class NativeStream implements StreamTranslation {
     }
     this.#held.add(bytes);
     if (this.#held.length <= MAX_HELD_BYTES) return;
-    if (this.#options.delivery.holdsImages) {
+    if (this.#delivery.holdsImages) {
       if (this.#held.length <= MAX_EVENT_BYTES) return;
       throw new TransportError("broken", new Error(`An event is larger than ${MAX_EVENT_BYTES} bytes.`));
     }
@@ -120,7 +172,7 @@ export class NativeStream implements StreamTranslation {
   }
 
   async #take(step: Step): Promise<Uint8Array | undefined> {
-    const { delivery } = this.#options;
+    const delivery = this.#delivery;
     if ("error" in step) delivery.cancelImage(step.error);
     if (!("part" in step)) return "bytes" in step ? step.bytes : undefined;
     if ("event" in step) return this.#deliverEvent(decoder.decode(step.event), step.part);
@@ -133,7 +185,7 @@ export class NativeStream implements StreamTranslation {
   async #deliverEvent(text: string, part: ImagePart): Promise<Uint8Array | undefined> {
     const image = part.kind === "image" ? part.image : readData(text);
     if (part.kind === "begin" || part.kind === "base64") return encodeText(text);
-    const delivered = await this.#options.delivery.whole.deliver(image, part.index);
+    const delivered = await this.#delivery.deliver(image, part.index);
     if (delivered === undefined) return undefined;
     const changes = new Map(listChanges(image, delivered));
     const lines = text.split("\n");

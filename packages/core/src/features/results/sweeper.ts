@@ -1,5 +1,5 @@
-import type { Logger } from "../logger.js";
-import { settlesWithin } from "../util/async.js";
+import type { Logger } from "../../logger.js";
+import { settlesWithin } from "../../util/async.js";
 
 const INTERVAL_MS = 3_600_000;
 /** The interval is up to this share shorter or longer, so that the processes of a fleet do not sweep at the same time. */

@@ -1,5 +1,7 @@
-import { settlesWithin } from "../util/async.js";
-import type { ImageToStore } from "./store.js";
+import { detectMediaType } from "../../images/reference-image.js";
+import { settlesWithin } from "../../util/async.js";
+import { joinChunks } from "../../util/join-chunks.js";
+import type { ImageToStore, StoredImage } from "./store.js";
 
 /** The store failed or took too long. The client may see the message. */
 export class StoreError extends Error {
@@ -12,41 +14,49 @@ export interface StoredLink {
   readonly url: string;
 }
 
-/** Stores an image. */
-export type PutImage = (
-  image: Pick<ImageToStore, "contentType" | "body" | "byteLength" | "signal">,
-) => Promise<StoredLink>;
-
-/** What is known of an image when its upload begins. */
-export interface UploadOptions extends Pick<ImageToStore, "contentType" | "byteLength"> {
-  /** How long the store may let the response wait, all in all. */
+/** Where images are stored. */
+export interface ImageStore {
+  /** Stores an image. */
+  put(image: Pick<ImageToStore, "contentType" | "body" | "byteLength" | "signal">): Promise<StoredLink>;
+  /**
+   * Opens an image that was stored. `undefined`: there is none. Rejects if the store fails or takes too long. Absent: the
+   * store cannot read its images.
+   */
+  readonly open?: ((id: string) => Promise<StoredImage | undefined>) | undefined;
+  /** How long the store may let the response wait for one image, all in all. */
   readonly timeoutMs: number;
 }
 
+/** The number of bytes that tell the type of an image. */
+const TYPE_BYTES = 16;
+
+/** The media type of an image, by its first bytes. */
+export function toContentType(bytes: Uint8Array): string {
+  return detectMediaType(bytes) ?? "application/octet-stream";
+}
+
 /**
- * An image on its way into a store. It holds one chunk at a time: each write waits until the store has taken the chunk. A
- * store that fails or takes too long fails the upload and not the caller: further chunks are dropped.
+ * An image on its way into a store. The upload begins when the first bytes have told the type of the image. It holds one chunk
+ * at a time: each write waits until the store has taken the chunk. A store that fails or takes too long fails the upload and
+ * not the caller: further chunks are dropped.
  */
 export class ImageUpload {
+  readonly #store: ImageStore;
+  readonly #byteLength: number | undefined;
   readonly #body = new Handover();
   readonly #stopper = new AbortController();
-  readonly #stored: Promise<StoredLink>;
+  /** What has arrived before the upload has begun. */
+  #start = new Uint8Array();
+  /** `undefined` before the upload has begun. */
+  #stored: Promise<StoredLink> | undefined;
   #leftMs: number;
   #failure: StoreError | undefined;
 
-  constructor(put: PutImage, { timeoutMs, contentType, byteLength }: UploadOptions) {
-    this.#leftMs = timeoutMs;
-    const { signal } = this.#stopper;
-    this.#stored = Promise.resolve()
-      .then(() => put({ contentType, byteLength, body: this.#body, signal }))
-      .finally(() => this.#body.release())
-      .catch((cause: unknown) => {
-        throw new StoreError("The image could not be stored.", { cause });
-      });
-    // The failure is reported at the end of the upload.
-    this.#stored.catch((error: StoreError) => {
-      this.#failure ??= error;
-    });
+  /** @param byteLength the number of bytes of the image, if it is known */
+  constructor(store: ImageStore, byteLength?: number) {
+    this.#store = store;
+    this.#leftMs = store.timeoutMs;
+    this.#byteLength = byteLength;
   }
 
   /** True if the store has failed or taken too long. */
@@ -56,8 +66,17 @@ export class ImageUpload {
 
   /** Resolves when the store has taken the chunk, or when the upload has failed. Does not reject. */
   async write(chunk: Uint8Array): Promise<void> {
-    if (this.#failure !== undefined || chunk.length === 0) return;
-    await this.#waitFor(this.#body.offer(chunk));
+    let next = chunk;
+    if (this.#stored === undefined) {
+      if (this.#start.length > 0) next = joinChunks([this.#start, chunk]);
+      if (next.length < TYPE_BYTES) {
+        // Copied, because the memory of the chunk may be used again.
+        this.#start = new Uint8Array(next);
+        return;
+      }
+      void this.#begin(next);
+    }
+    await this.#pass(next);
   }
 
   /**
@@ -66,10 +85,15 @@ export class ImageUpload {
    * @throws StoreError
    */
   async end(): Promise<StoredLink> {
+    let stored = this.#stored;
+    if (stored === undefined) {
+      stored = this.#begin(this.#start);
+      await this.#pass(this.#start);
+    }
     this.#body.end();
-    await this.#waitFor(this.#stored);
+    await this.#waitFor(stored);
     if (this.#failure !== undefined) throw this.#failure;
-    const link = await this.#stored;
+    const link = await stored;
     // The link of such an image would be dead.
     if (!this.#body.isTaken) throw new StoreError("The store did not read the whole image.");
     return link;
@@ -78,6 +102,30 @@ export class ImageUpload {
   /** The image is not complete, so the store must not keep it. */
   cancel(cause: unknown): void {
     this.#fail(new StoreError("The image is not complete.", { cause }));
+  }
+
+  /** @param start the first bytes of the image */
+  #begin(start: Uint8Array): Promise<StoredLink> {
+    const byteLength = this.#byteLength;
+    const { signal } = this.#stopper;
+    const image = { contentType: toContentType(start), byteLength, body: this.#body, signal };
+    const stored = Promise.resolve()
+      .then(() => this.#store.put(image))
+      .finally(() => this.#body.release())
+      .catch((cause: unknown) => {
+        throw new StoreError("The image could not be stored.", { cause });
+      });
+    // The failure is reported at the end of the upload.
+    stored.catch((error: StoreError) => {
+      this.#failure ??= error;
+    });
+    this.#stored = stored;
+    return stored;
+  }
+
+  async #pass(chunk: Uint8Array): Promise<void> {
+    if (this.#failure !== undefined || chunk.length === 0) return;
+    await this.#waitFor(this.#body.offer(chunk));
   }
 
   /** Waits for the time that the store may still take. */

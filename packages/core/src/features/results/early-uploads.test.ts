@@ -1,11 +1,11 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
-import { gemini } from "../families/gemini/gemini.js";
-import type { GatewayOptions } from "../gateway-options/options.js";
-import type { ImageToStore, ResultStore } from "../results/store.js";
-import { cutEvery } from "../testing/cut-bytes.js";
-import { createPost, createTestGateway, type TestGateway } from "../testing/test-gateway.js";
-import { isJsonObject, type JsonObject } from "../util/json.js";
+import { gemini } from "../../families/gemini/gemini.js";
+import type { GatewayOptions } from "../../gateway-options/options.js";
+import { cutEvery } from "../../testing/cut-bytes.js";
+import { createPost, createTestGateway, type TestGateway } from "../../testing/test-gateway.js";
+import { isJsonObject, type JsonObject } from "../../util/json.js";
+import type { ImageToStore, ResultStore } from "./store.js";
 
 const MODEL = "gemini-nano-banana-2.1";
 const MIB = 1024 * 1024;

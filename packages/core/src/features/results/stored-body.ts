@@ -1,4 +1,4 @@
-import { settlesWithin } from "../util/async.js";
+import { settlesWithin } from "../../util/async.js";
 
 type StoredChunk = IteratorResult<Uint8Array, undefined>;
 

@@ -1,7 +1,10 @@
-import type { ResultImage } from "../types.js";
-import type { ByteCount } from "../util/held-bytes.js";
-import type { JsonObject } from "../util/json.js";
-import { type ImageStore, type UploadEnd, UploadingImage } from "./arriving-image.js";
+import type { ImageBudget } from "../../responses/image-budget.js";
+import type { ImageLayout } from "../../responses/image-parts.js";
+import type { EarlyImage, EarlyImages, EarlyPart, LaterPiece } from "../../responses/image-stage.js";
+import { tellImage, wantsBase64 } from "../../responses/linked-images.js";
+import type { ByteCount } from "../../util/held-bytes.js";
+import { type UploadEnd, UploadingImage } from "./arriving-image.js";
+import { type Uploaded, type UploadedImages, withoutBase64 } from "./uploaded-images.js";
 
 /**
  * More images of one response are held until its end. A response with more long strings has something else than images: Gemini
@@ -9,49 +12,30 @@ import { type ImageStore, type UploadEnd, UploadingImage } from "./arriving-imag
  */
 const MAX_UPLOADS = 8;
 
-/** An image in base64 that was stored while it arrived. */
-export interface EarlyPart {
-  readonly kind: "early";
-  readonly image: EarlyImage;
-  /** All members; of the base64 only the beginning. */
-  readonly members: ResultImage;
-  /** The members without the base64. */
-  readonly later: JsonObject;
-  /** The index of the image in the provider's batch, from 0. */
-  readonly index: number;
-  readonly createdAt?: number | undefined;
-}
-
 /**
  * The images of a JSON response that is read as a whole, and whose end says which strings are images. Each string that may be
  * one is sent to the store while it arrives. At the end, the store gets the end of the images, and an error for all other
  * strings, so that it keeps nothing of a draft or of a response that broke off.
  */
-export class EarlyImages {
-  readonly #store: ImageStore;
-  readonly #bytes: ByteCount;
-  readonly #open = new Set<EarlyImage>();
+export class EarlyUploads implements EarlyImages {
+  readonly #uploaded: UploadedImages;
+  readonly #open = new Set<EarlyUpload>();
   #count = 0;
 
-  /** @param bytes counts what is held in case the store fails */
-  constructor(store: ImageStore, bytes: ByteCount) {
-    this.#store = store;
-    this.#bytes = bytes;
+  /** @param uploaded writes the images when they have been stored */
+  constructor(uploaded: UploadedImages) {
+    this.#uploaded = uploaded;
   }
 
-  /** Begins an image. `undefined` if the response has too many. */
   begin(): EarlyImage | undefined {
     if (this.#count === MAX_UPLOADS) return undefined;
     this.#count++;
-    const image = new EarlyImage(this.#store, this.#bytes);
+    const image = new EarlyUpload(this, this.#uploaded);
     this.#open.add(image);
     return image;
   }
 
-  /**
-   * Gives the store what has arrived. Call it after each chunk: the next one is read when the store has taken this one.
-   * Returns the number of bytes of the response that are not held any more.
-   */
+  /** Gives the store what has arrived. The next chunk is read when the store has taken this one. */
   async drain(): Promise<number> {
     let bytes = 0;
     for (const image of this.#open) bytes += await image.drain();
@@ -79,9 +63,12 @@ export class EarlyImages {
   }
 }
 
-/** One of {@link EarlyImages}. */
-export class EarlyImage {
-  readonly upload: UploadingImage;
+/** One of {@link EarlyUploads}. */
+class EarlyUpload implements EarlyImage {
+  readonly #all: EarlyUploads;
+  readonly #uploaded: UploadedImages;
+  readonly #upload: UploadingImage;
+  /** Counts what is held in case the store fails. */
   readonly #bytes: ByteCount;
   /** What has arrived since the last {@link drain}. */
   #arrived: Uint8Array[] = [];
@@ -91,19 +78,21 @@ export class EarlyImage {
   #ending: Promise<UploadEnd> | undefined;
   #isStored = false;
 
-  constructor(store: ImageStore, bytes: ByteCount) {
-    this.upload = new UploadingImage(store, bytes);
+  constructor(all: EarlyUploads, uploaded: UploadedImages) {
+    const { store, bytes } = uploaded.options;
+    this.#all = all;
+    this.#uploaded = uploaded;
+    this.#upload = new UploadingImage(store, bytes);
     this.#bytes = bytes;
   }
 
   /** The length of the base64 if it is in memory, 0 if the image is lost, and otherwise Infinity. Call it after {@link end}. */
   get byteLength(): number {
-    if (this.upload.isForwarded) return this.#unstoredLength;
-    const { keptBytes } = this.upload;
+    if (this.#upload.isForwarded) return this.#unstoredLength;
+    const { keptBytes } = this.#upload;
     return keptBytes === 0 && this.#isStored ? Infinity : Math.ceil(keptBytes / 3) * 4;
   }
 
-  /** @param base64 a part of a JSON string, with its quotes. The memory is used until the next {@link drain}. */
   push(base64: Uint8Array): void {
     this.#arrived.push(base64);
   }
@@ -113,7 +102,7 @@ export class EarlyImage {
     let bytes = 0;
     for (const part of this.#arrived.splice(0)) {
       bytes += part.length;
-      this.#keep(await this.upload.push(part));
+      this.#keep(await this.#upload.push(part));
     }
     return bytes;
   }
@@ -124,9 +113,33 @@ export class EarlyImage {
     return this.#ending;
   }
 
+  async write(part: EarlyPart, layout: ImageLayout, budget: ImageBudget): Promise<readonly LaterPiece[]> {
+    const { members, createdAt } = part;
+    const write: Uploaded["write"] = (base64, rest) => [
+      layout.begin({}, createdAt),
+      '"',
+      ...base64,
+      '"',
+      layout.end(rest, members),
+    ];
+    const { options } = this.#uploaded;
+    try {
+      await this.#all.endAll();
+      const end = await this.end();
+      if (end.link === undefined || wantsBase64(options, members)) {
+        return this.#uploaded.write(end, { upload: this.#upload, part, write }, budget);
+      }
+      const linked = { ...withoutBase64(members), url: end.link.url };
+      tellImage(options, linked);
+      return [layout.image(linked, createdAt)];
+    } finally {
+      this.#release();
+    }
+  }
+
   /** Nothing of the image is held any more. */
-  release(): void {
-    this.upload.release();
+  #release(): void {
+    this.#upload.release();
     this.#bytes.remove(this.#unstoredLength);
     this.#unstored = [];
     this.#unstoredLength = 0;
@@ -134,19 +147,19 @@ export class EarlyImage {
 
   /** The store must not keep the image, unless it is stored already. */
   cancel(cause: unknown): void {
-    if (!this.#isStored) this.upload.cancel(cause);
+    if (!this.#isStored) this.#upload.cancel(cause);
     this.#arrived = [];
-    this.release();
+    this.#release();
   }
 
   async #end(): Promise<UploadEnd> {
-    await this.upload.endBytes();
-    const end = await this.upload.end();
+    await this.#upload.endBytes();
+    const end = await this.#upload.end();
     if (end.link !== undefined) {
       this.#isStored = true;
       return end;
     }
-    if (!this.upload.isForwarded) return end;
+    if (!this.#upload.isForwarded) return end;
     for (const base64 of end.base64 ?? []) this.#keep(base64);
     return { error: end.error, base64: this.#unstored };
   }

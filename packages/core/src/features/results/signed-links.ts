@@ -1,4 +1,4 @@
-import { equalsInConstantTime, hmacSha256 } from "../util/sha256.js";
+import { equalsInConstantTime, hmacSha256 } from "../../util/sha256.js";
 
 /** The path of an image that the gateway serves, without its id. */
 const FILES_PATH = "/v1/images/files";

@@ -1,43 +1,12 @@
-import { Buffer } from "node:buffer";
-import { Base64Decoder, Base64Encoder } from "../images/base64-stream.js";
-import { detectMediaType } from "../images/reference-image.js";
-import { ImageUpload, type PutImage, type StoredLink, StoreError } from "../results/image-upload.js";
-import type { StoredImage } from "../results/store.js";
-import type { ByteCount } from "../util/held-bytes.js";
-
-/** Where images are stored. */
-export interface ImageStore {
-  readonly put: PutImage;
-  /**
-   * Opens an image that was stored. `undefined`: there is none. Rejects if the store fails or takes too long. Absent: the
-   * store cannot read its images.
-   */
-  readonly open?: ((id: string) => Promise<StoredImage | undefined>) | undefined;
-  /** How long the store may let the response wait for one image. */
-  readonly timeoutMs: number;
-}
+import { Base64Decoder, Base64Encoder, toBase64 } from "../../images/base64-stream.js";
+import type { ByteCount } from "../../util/held-bytes.js";
+import { joinChunks } from "../../util/join-chunks.js";
+import { type ImageStore, ImageUpload, type StoredLink, StoreError } from "./image-upload.js";
 
 /** A larger image is not passed to `afterImage`, and so it is not delivered. */
 const MAX_IMAGE_BYTES = 64 * 1024 * 1024;
 /** An image up to this size is held while it is stored, if the client gets a link and the provider sent only base64. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;
-
-/** The media type of an image, by its first bytes. */
-export function toContentType(bytes: Uint8Array): string {
-  return detectMediaType(bytes) ?? "application/octet-stream";
-}
-
-/** An image with long base64 that is arriving. */
-interface OpenImage {
-  /**
-   * @param base64 a part of a JSON string, with its quotes
-   * @returns base64 that must be sent to the client, because the image could not be stored. Usually empty.
-   */
-  push(base64: Uint8Array): Promise<string>;
-  cancel(cause: unknown): void;
-  /** Nothing of the image is held any more. */
-  release(): void;
-}
 
 /** Bytes of an image that are held and counted, up to a limit. Above it, nothing is held. */
 class KeptBytes {
@@ -68,7 +37,7 @@ class KeptBytes {
 
   /** `undefined` if there were more bytes than the limit. */
   take(): Uint8Array<ArrayBuffer> | undefined {
-    return this.#isOver ? undefined : new Uint8Array(Buffer.concat(this.#chunks));
+    return this.#isOver ? undefined : joinChunks(this.#chunks);
   }
 
   release(): void {
@@ -92,9 +61,9 @@ export type UploadEnd =
  * It goes into the store while it arrives. If the store fails while all bytes so far are held, their base64 is sent to the
  * client, and then what arrives.
  */
-export class UploadingImage implements OpenImage {
+export class UploadingImage {
   readonly #decoder = new Base64Decoder();
-  readonly #upload: LazyUpload;
+  readonly #upload: ImageUpload;
   readonly #kept: KeptBytes | undefined;
   #forwarded: Base64Encoder | undefined;
   /** The last base64 of an image that is forwarded. */
@@ -102,7 +71,7 @@ export class UploadingImage implements OpenImage {
 
   /** @param bytes counts the bytes of the image, which are held for the case that the store fails. Default: none are. */
   constructor(store: ImageStore, bytes: ByteCount | undefined) {
-    this.#upload = new LazyUpload(store);
+    this.#upload = new ImageUpload(store);
     this.#kept = bytes && new KeptBytes(bytes, MAX_KEPT_BYTES);
   }
 
@@ -111,6 +80,10 @@ export class UploadingImage implements OpenImage {
     return this.#forwarded !== undefined;
   }
 
+  /**
+   * @param base64 a part of a JSON string, with its quotes
+   * @returns base64 that must be sent to the client, because the image could not be stored. Usually empty.
+   */
   push(base64: Uint8Array): Promise<string> {
     return this.#write(this.#decoder.push(base64));
   }
@@ -165,7 +138,7 @@ export class UploadingImage implements OpenImage {
 }
 
 /** It is held, because the operator's function needs the whole image. */
-export class HeldImage implements OpenImage {
+export class HeldImage {
   readonly #decoder = new Base64Decoder();
   readonly #kept: KeptBytes;
 
@@ -192,59 +165,5 @@ export class HeldImage implements OpenImage {
 
   release(): void {
     this.#kept.release();
-  }
-}
-
-/** Base64 of bytes, without a copy of them. */
-export function toBase64(bytes: Uint8Array<ArrayBuffer>): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
-}
-
-/** The number of bytes that tell the type of an image. */
-const TYPE_BYTES = 16;
-
-/** An upload that begins when the first bytes have told the type of the image. */
-export class LazyUpload {
-  readonly #store: ImageStore;
-  readonly #byteLength: number | undefined;
-  #start = new Uint8Array();
-  #upload: ImageUpload | undefined;
-
-  constructor(store: ImageStore, byteLength?: number) {
-    this.#store = store;
-    this.#byteLength = byteLength;
-  }
-
-  get hasFailed(): boolean {
-    return this.#upload?.hasFailed === true;
-  }
-
-  async write(chunk: Uint8Array): Promise<void> {
-    if (this.#upload !== undefined) return this.#upload.write(chunk);
-    if (this.#start.length + chunk.length < TYPE_BYTES) {
-      this.#start = new Uint8Array(Buffer.concat([this.#start, chunk]));
-      return;
-    }
-    const start = this.#start.length === 0 ? chunk : new Uint8Array(Buffer.concat([this.#start, chunk]));
-    await this.#begin(start).write(start);
-  }
-
-  /** @throws StoreError */
-  async end(): Promise<StoredLink> {
-    if (this.#upload !== undefined) return this.#upload.end();
-    const upload = this.#begin(this.#start);
-    await upload.write(this.#start);
-    return upload.end();
-  }
-
-  cancel(cause: unknown): void {
-    this.#upload?.cancel(cause);
-  }
-
-  #begin(start: Uint8Array): ImageUpload {
-    const { put, timeoutMs } = this.#store;
-    const contentType = toContentType(start);
-    this.#upload = new ImageUpload(put, { contentType, byteLength: this.#byteLength, timeoutMs });
-    return this.#upload;
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import type { GatewayRequest } from "../http.js";
-import { createResults, type ResultsOptions } from "./results.js";
+import type { GatewayRequest } from "../../http.js";
+import { createResults } from "./results.js";
 import { checkLink } from "./signed-links.js";
 import type { ImageToStore, ResultStore } from "./store.js";
 
@@ -19,7 +19,7 @@ const image = (signal = new AbortController().signal): Omit<ImageToStore, "id" |
   signal,
 });
 
-const create = (options: ResultsOptions, basePath = "") =>
+const create = (options: Parameters<typeof createResults>[0], basePath = "") =>
   createResults(options, { now: () => NOW, basePath });
 
 /** A store that the gateway serves, and what it was given. */
