@@ -5,7 +5,7 @@ import { join } from "node:path";
 const DIST = join(import.meta.dirname, "dist");
 
 loadOnOlderCompilers();
-copyAsCommonJs(join(DIST, "billing/index"), new Set());
+copyAsCommonJs(join(DIST, "billing"), new Set());
 
 /** `Uint8Array` has a parameter only since TypeScript 5.7. The type of `Uint8Array.of` is the same in every version. */
 function loadOnOlderCompilers(): void {

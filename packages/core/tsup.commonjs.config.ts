@@ -5,7 +5,7 @@ import { defineConfig } from "tsup";
  * never loads it: the condition `module-sync` gives `require` the ES module, and so one class `GatewayError`.
  */
 export default defineConfig({
-  entry: { "billing/index": "src/billing/index.ts" },
+  entry: { billing: "src/billing.ts" },
   format: "cjs",
   target: "es2023",
   platform: "neutral",
@@ -13,6 +13,6 @@ export default defineConfig({
   clean: false,
   dts: false,
   esbuildOptions: (options) => {
-    options.alias = { "#memory-history": "./src/billing/memory-history.ts" };
+    options.alias = { "#memory-history": "./src/features/usage/memory-history.ts" };
   },
 });

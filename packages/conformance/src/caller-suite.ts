@@ -1,22 +1,18 @@
-import type { CallerLedger, CallerStore, CallerUpdate, StoredCaller, StoredKey } from "@calotype/core/stores";
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { type Clock, createClock, START } from "./ledger-suite/clock.js";
+import {
+  CALLER_STORE,
+  type CallerLedger,
+  type CallerStore,
+  type CallerUpdate,
+  type StoredCaller,
+  type StoredKey,
+} from "@calotype/core/stores";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { type Clock, START } from "./ledger-suite/clock.js";
 import { HOSTILE_STRINGS } from "./ledger-suite/hostile-strings.js";
-
-/** A ledger under test. The members mean the same as in `ledger-suite/open-ledger.ts`. */
-interface OpenedCallerLedger {
-  readonly ledger: CallerLedger;
-  readonly reopen?: (() => Promise<CallerLedger>) | undefined;
-  readonly join?: (() => Promise<CallerLedger>) | undefined;
-  readonly close?: (() => Promise<void>) | undefined;
-}
+import { itIsFound, type LedgerStore, type OpenLedger, useLedger } from "./ledger-suite/open-ledger.js";
 
 /** The tests that apply to a ledger with callers. */
-export interface CallerSuiteOptions {
-  /** True if its data survives its process. It then needs `reopen`. Default false. */
-  readonly isDurable?: boolean | undefined;
-  /** True if processes can share it. It then needs `join`. Default false. */
-  readonly isShared?: boolean | undefined;
+export interface CallerSuiteOptions extends LedgerStore {
   /** True if it tells the changes of other processes. Default false. */
   readonly tellsOthers?: boolean | undefined;
 }
@@ -47,24 +43,20 @@ function fail(): never {
 /** The tests that the callers of every ledger pass. Each ledger calls it once, in a short file: see `ledgers/`. */
 export function describeCallers(
   name: string,
-  open: (clock: Clock) => OpenedCallerLedger | Promise<OpenedCallerLedger>,
+  open: OpenLedger<CallerLedger>,
   { isDurable = false, isShared = false, tellsOthers = false }: CallerSuiteOptions = {},
 ): void {
   describe(`the callers of a ledger ${name}`, () => {
     let clock: Clock;
-    let opened: OpenedCallerLedger;
     let store: CallerStore;
-    beforeEach(async () => {
-      clock = createClock();
-      opened = await open(clock);
-      store = opened.ledger.callers;
+    const bench = useLedger(open);
+    beforeEach(() => {
+      ({ clock } = bench());
+      store = bench().ledger.callers;
     });
-    afterEach(async () => await opened.close?.());
+    itIsFound(open, CALLER_STORE);
 
-    const join = async (): Promise<CallerStore> => {
-      if (opened.join === undefined) throw new TypeError("This ledger needs join.");
-      return (await opened.join()).callers;
-    };
+    const join = async (): Promise<CallerStore> => (await bench().join()).callers;
     const create = async (id: string, caller: Partial<CallerUpdate["caller"]> = {}) =>
       await store.create(id, () => updateOf(caller));
     const revisionOf = async (asked = store): Promise<number> => (await asked.lookUp([])).revision;
@@ -301,10 +293,10 @@ export function describeCallers(
         it("are as before, with their lines and the revision", async () => {
           const created = await create("shop", { keys: [keyOf("a")] });
           const [lines, revision] = [await store.audit({ limit: 10 }), await revisionOf()];
-          const again = (await opened.reopen?.())?.callers;
-          expect(await again?.find("shop")).toEqual(created);
-          expect(await again?.audit({ limit: 10 })).toEqual(lines);
-          expect(again && (await revisionOf(again))).toBe(revision);
+          const again = (await bench().reopen()).callers;
+          expect(await again.find("shop")).toEqual(created);
+          expect(await again.audit({ limit: 10 })).toEqual(lines);
+          expect(await revisionOf(again)).toBe(revision);
         });
       });
     };

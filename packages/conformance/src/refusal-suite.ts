@@ -2,19 +2,12 @@ import {
   MAX_REFUSAL_BATCH,
   MAX_REFUSALS,
   MAX_REFUSALS_OF_CALLER,
+  REFUSAL_STORE,
   type Refusal,
   type RefusalLedger,
 } from "@calotype/core/stores";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { type Clock, createClock } from "./ledger-suite/clock.js";
-
-/** A ledger under test. The members mean the same as in `ledger-suite/open-ledger.ts`. */
-interface OpenedRefusalLedger {
-  readonly ledger: RefusalLedger;
-  readonly reopen?: (() => Promise<RefusalLedger>) | undefined;
-  readonly join?: (() => Promise<RefusalLedger>) | undefined;
-  readonly close?: (() => Promise<void>) | undefined;
-}
+import { describe, expect, it } from "vitest";
+import { itIsFound, type OpenLedger, useLedger } from "./ledger-suite/open-ledger.js";
 
 const refusalOf = (id: string, fields: Partial<Refusal> = {}): Refusal => ({
   id,
@@ -42,18 +35,13 @@ const isKept = async ({ refusals }: RefusalLedger, id: string | undefined): Prom
   (await refusals.find(id ?? "")) !== undefined;
 
 /** The tests that the refusals of every ledger pass. Each ledger calls it once, in a short file: see `ledgers/`. */
-export function describeRefusals(
-  name: string,
-  openLedger: (clock: Clock) => OpenedRefusalLedger | Promise<OpenedRefusalLedger>,
-): void {
-  const open = async (): Promise<OpenedRefusalLedger> => {
-    const opened = await openLedger(createClock());
-    onTestFinished(async () => await opened.close?.());
-    return opened;
-  };
+export function describeRefusals(name: string, open: OpenLedger<RefusalLedger>): void {
   describe(`the refusals of a ledger ${name}`, () => {
+    const bench = useLedger(open);
+    itIsFound(open, REFUSAL_STORE);
+
     it("are found by their ids, as they were added", async () => {
-      const { ledger } = await open();
+      const { ledger } = bench();
       const known = refusalOf("req_2", {
         caller: "shop \u{1F47B}'\"",
         model: "doodle",
@@ -69,7 +57,7 @@ export function describeRefusals(
     });
 
     it("are added once", async () => {
-      const { ledger } = await open();
+      const { ledger } = bench();
       await ledger.refusals.add([refusalOf("req_1"), refusalOf("req_1", { status: 400 })]);
       await ledger.refusals.add([refusalOf("req_1", { status: 404 }), refusalOf("req_2")]);
 
@@ -78,7 +66,7 @@ export function describeRefusals(
     });
 
     it("of one caller, or of none, remove only their own when there are many", async () => {
-      const { ledger } = await open();
+      const { ledger } = bench();
       await ledger.refusals.add([refusalOf("of-shop", { caller: "shop" }), refusalOf("of-nobody")]);
       const count = MAX_REFUSALS_OF_CALLER + 50;
       const busy = await addMany(ledger, count, (at) => refusalOf(`busy-${at}`, { caller: "busy" }));
@@ -93,7 +81,7 @@ export function describeRefusals(
     });
 
     it("of very many callers are at most as many as a ledger keeps", async () => {
-      const { ledger } = await open();
+      const { ledger } = bench();
       const count = MAX_REFUSALS + 100;
       const ids = await addMany(ledger, count, (at) =>
         refusalOf(`req-${at}`, { caller: `caller-${at % 500}` }),
@@ -105,8 +93,7 @@ export function describeRefusals(
     });
 
     it("of another process are found, also after it has ended", async () => {
-      const { ledger, join, reopen } = await open();
-      if (join === undefined || reopen === undefined) return;
+      const { ledger, join, reopen } = bench();
       const other = await join();
       await Promise.all([
         addMany(ledger, 300, (at) => refusalOf(`one-${at}`)),

@@ -1,4 +1,6 @@
+import { TASK_STORE } from "@calotype/core/stores";
 import { describe } from "vitest";
+import { itIsFound, type LedgerStore } from "./ledger-suite/open-ledger.js";
 import { describeContinuedTasks } from "./task-suite/describe-continued-tasks.js";
 import { describeQueue } from "./task-suite/describe-queue.js";
 import { describeRandomTasks } from "./task-suite/describe-random-tasks.js";
@@ -17,15 +19,11 @@ import { describeWebhooks } from "./task-suite/describe-webhooks.js";
 import type { OpenTaskLedger } from "./task-suite/open-tasks.js";
 
 /** The tests that apply to a ledger with tasks. */
-export interface TaskSuiteOptions {
+export interface TaskSuiteOptions extends LedgerStore {
   /** The number of random sequences of steps, each on a new ledger. Default 300; fewer if opening a ledger is slow. */
   readonly randomRuns?: number | undefined;
-  /** True if its data survives its process. It then needs `reopen`. Default false. */
-  readonly isDurable?: boolean | undefined;
   /** True if its tasks have `keepUpstream`. Default false. */
   readonly canContinue?: boolean | undefined;
-  /** True if processes can share it. It then needs `join`. Default false. */
-  readonly isShared?: boolean | undefined;
   /** The length of a long queue. Default 10,000; fewer if the store has no room for them. */
   readonly queueLength?: number | undefined;
   /** True for the random sequences alone, if the same code passes all tests on another store. Default false. */
@@ -48,6 +46,7 @@ export function describeTasks(
   describe(`the tasks of a ledger ${name}`, () => {
     describeRandomTasks(open, randomRuns);
     if (onlyRandom) return;
+    itIsFound(open, TASK_STORE);
     describeTaskEnds(open);
     describeTaskMoney(open);
     describeQueue(open, queueLength);

@@ -1,25 +1,9 @@
 export type { HoldEndReport } from "./billing/records.js";
-export type {
-  AttemptDetail,
-  AttemptObserver,
-  CallObserver,
-  CooldownChange,
-  ObservedResponse,
-  SkippedRoute,
-  StartedAttempt,
-  StartedCall,
-  Telemetry,
-} from "./contract/telemetry.js";
+export type * from "./contract/telemetry.js";
 export type { Gateway } from "./gateway.js";
-export type {
-  ClientSignal,
-  GatewayRequest,
-  GatewayResponse,
-  GatewayResponseBody,
-  HeaderReader,
-} from "./http.js";
+export type * from "./http.js";
+export { checkMounted, createFetch, type MountedHandler, type WebHost } from "./kernel/web-host.js";
 export { allowFreeing, freeChunk, isFreeable } from "./util/free-chunk.js";
 export { checkOptionNames } from "./util/option-names.js";
 export { type ReadableLike, toChunks } from "./util/readable-chunks.js";
 export { equalsInConstantTime } from "./util/sha256.js";
-export { checkMounted, createFetch, type MountedHandler, type WebHost } from "./web-host.js";

@@ -3,12 +3,10 @@ import { openTemporaryFile } from "#temporary-file";
 import { createTransport } from "#transport";
 import { createByteBudget } from "./admission/byte-budget.js";
 import { createSlots } from "./admission/slot.js";
-import { findBudgetStore } from "./billing/budget.js";
-import { type CallerStore, findCallerStore } from "./billing/caller-store.js";
-import { type AlertDelivery, createAlertDelivery, createRecordDelivery } from "./billing/delivery.js";
+import { type AlertDelivery, createRecordDelivery } from "./billing/delivery.js";
 import { createHolds } from "./billing/hold.js";
-import type { BudgetStore, Ledger } from "./billing/ledger.js";
-import { createMemoryLedger } from "./billing/memory-ledger.js";
+import type { MinimalLedger } from "./billing/ledger.js";
+import { findAbility } from "./billing/ledger-ability.js";
 import type { LostPolicy } from "./billing/records.js";
 import { createAttemptHistory } from "./channels/attempt-history.js";
 import { healthIdsOf } from "./channels/channel.js";
@@ -19,6 +17,9 @@ import { type Configuration, type ConfigurationContext, configure, configureFirs
 import type { Chore } from "./contract/chore.js";
 import type { CallObservation } from "./contract/observer.js";
 import { createEvents, createRequestId } from "./events.js";
+import { createAlertDelivery } from "./features/budgets/alert-delivery.js";
+import { BUDGET_STORE, type BudgetStore } from "./features/budgets/budget-store.js";
+import { CALLER_STORE, type CallerStore } from "./features/callers/caller-store.js";
 import { createStoredCallers, type StoredCallers } from "./features/callers/stored-callers.js";
 import { type ChannelPauses, createPauses } from "./features/channel-control/pauses.js";
 import {
@@ -30,11 +31,12 @@ import { createAdmission } from "./features/limits/admit.js";
 import { createMemoryAdmissionStore } from "./features/limits/memory-store.js";
 import { createOwnCrowdedError } from "./features/limits/rate-limit-headers.js";
 import type { AdmissionStore } from "./features/limits/store.js";
+import { createMemoryLedger } from "./features/memory-ledger/memory-ledger.js";
 import type { ModelsParts } from "./features/models-list/models-endpoint.js";
 import type { RefusalRecorder } from "./features/refusals/refusals.js";
 import { createResults, type Results } from "./features/results/results.js";
 import { createSweeper } from "./features/results/sweeper.js";
-import { findTaskStore } from "./features/tasks/find-task-store.js";
+import { TASK_STORE } from "./features/task-store/task-store.js";
 import { createTaskSubmissions, type Tasks } from "./features/tasks/submit.js";
 import { createTaskSweep, type SweepTasks } from "./features/tasks/sweep.js";
 import { writeTaskSummary } from "./features/tasks/task-object.js";
@@ -48,10 +50,10 @@ import { loadOptions } from "./gateway-options/load.js";
 import type { GatewayOptions } from "./gateway-options/options.js";
 import { createSpool, toSpoolBytes } from "./images/spool.js";
 import { createMaintenance, createTracker, type Maintenance, type Tracker } from "./kernel/lifecycle.js";
+import type { PipelineParts } from "./kernel/pipeline.js";
 import { createReloadable, type Reloadable } from "./kernel/reloadable.js";
 import { consoleLogger, createSafeLogger, type Logger } from "./logger.js";
 import { DEFAULTS, withDefaults } from "./options/options.js";
-import type { PipelineParts } from "./pipeline.js";
 import { findPathBefore } from "./request/route.js";
 import { createReaderLimit } from "./responses/reader-limit.js";
 import { createBackgroundReads } from "./responses/relay.js";
@@ -113,7 +115,7 @@ export function assembleGateway(
 ): GatewayAssembly {
   const now = dependencies.now ?? Date.now;
   const ledger = options.ledger ?? createMemoryLedger({ now });
-  const callerStore = findCallerStore(ledger);
+  const callerStore = findAbility(ledger, CALLER_STORE);
   const ownLogger = createSafeLogger(options.logger ?? consoleLogger);
   const observation = createOptionalObservation(options, ownLogger, now);
   const logger = observation?.logger ?? ownLogger;
@@ -203,7 +205,7 @@ interface PermanentParts
   readonly limits: CallerLimits | undefined;
   readonly pauses: ChannelPauses;
   readonly repeat: Repeat;
-  readonly ledger: Ledger;
+  readonly ledger: MinimalLedger;
   /** `undefined` if the ledger does not count by period. */
   readonly budgetStore: BudgetStore | undefined;
   readonly alerts: AlertDelivery;
@@ -242,7 +244,7 @@ function createPermanentParts(
   const { now, repeat = repeatByTimer } = dependencies;
   const { ledger, logger, findEndpoints } = lasting;
   const refusals = createRefusals({ ledger, logger, now, repeat });
-  const budgetStore = findBudgetStore(ledger);
+  const budgetStore = findAbility(ledger, BUDGET_STORE);
   const onLost = options.billing?.onLost ?? "release";
   const admissionStore = options.admission ?? createMemoryAdmissionStore({ now });
   const pauses = createPauses(admissionStore, now, logger);
@@ -332,10 +334,10 @@ function createPermanentParts(
 
 function createTasks(
   { tasks, basePath = "" }: GatewayOptions,
-  ledger: Ledger,
+  ledger: MinimalLedger,
   objects: Tasks["objects"],
 ): PermanentTasks | undefined {
-  const store = findTaskStore(ledger);
+  const store = findAbility(ledger, TASK_STORE);
   if (store === undefined) return undefined;
   const set = withDefaults(DEFAULT_TASKS, tasks);
   return {

@@ -7,10 +7,11 @@ import {
   findInTurn,
 } from "./auth/authenticate.js";
 import { PERIOD_NEEDS_STORE } from "./auth/check-caller.js";
-import { findBudgetStore, hasPeriod } from "./billing/budget.js";
+import { hasPeriod } from "./billing/budget.js";
 import { DEFAULT_GROUP } from "./billing/model-details.js";
 import { createPriceList } from "./billing/pricing.js";
 import { type Channel, createChannel, secretsOf } from "./channels/channel.js";
+import { countsPeriods } from "./features/budgets/budget-schema.js";
 import type { StoredCallerRules } from "./features/callers/callers.js";
 import type { StoredCallers } from "./features/callers/stored-callers.js";
 import { pauseIdOf } from "./features/channel-control/pauses.js";
@@ -19,6 +20,7 @@ import { createWebhookEndpoints, type WebhookEndpoints } from "./features/webhoo
 import { checkFixedOptions, checkOptions } from "./gateway-options/check-options.js";
 import { type LoadedOptions, loadOptions } from "./gateway-options/load.js";
 import type { GatewayOptions } from "./gateway-options/options.js";
+import type { PipelineParts } from "./kernel/pipeline.js";
 import type { Logger } from "./logger.js";
 import { listModels, type ModelNameSources } from "./models/list-models.js";
 import {
@@ -28,7 +30,6 @@ import {
   type ModelTables,
   mayUseModel,
 } from "./models/resolve-model.js";
-import type { PipelineParts } from "./pipeline.js";
 import { createKeyMask, createSecretMask } from "./redact.js";
 import type { Caller } from "./types.js";
 import { createByteMask } from "./upstream/mask-bytes.js";
@@ -121,7 +122,7 @@ export function configure(options: LoadedOptions, context: ConfigurationContext)
 
 function toCallerRules({ callers = [], billing, ledger }: LoadedOptions): StoredCallerRules {
   return {
-    canKeepPeriods: ledger === undefined || findBudgetStore(ledger) !== undefined,
+    canKeepPeriods: countsPeriods(ledger),
     fixedIds: new Set(callers.map(({ id }) => id)),
     fixed: callers.map(({ key: _key, hash: _hash, ...caller }) => caller),
     groups: billing && new Set(Object.keys(billing.group_ratio ?? { [DEFAULT_GROUP]: "1" })),

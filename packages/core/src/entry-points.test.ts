@@ -1,14 +1,16 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 
-/** The names that a module exports. Entry points have lists of exports, or are the module of one constant. */
+/** The names that a module exports. Entry points have lists of exports and of modules, or are the module of one constant. */
 function namesOf(file: string): readonly string[] {
   const source = readFileSync(new URL(file, import.meta.url), "utf8");
   const lists = [...source.matchAll(/^export (?:type )?\{([^}]*)\} from "[^"]+";$/gm)];
-  const constants = [...source.matchAll(/^export const (\w+)/gm)];
-  expect(source.match(/^export/gm)).toHaveLength(lists.length + constants.length);
+  const constants = [...source.matchAll(/^export (?:async )?(?:const|function\*?|interface|type) (\w+)/gm)];
+  const modules = [...source.matchAll(/^export (?:type )?\* from "([^"]+)\.js";$/gm)];
+  expect(source.match(/^export/gm)).toHaveLength(lists.length + constants.length + modules.length);
   const names = [...lists, ...constants].flatMap(([, list = ""]) => list.split(","));
-  return names.map((name) => name.trim().replace(/^type /, "")).filter((name) => name !== "");
+  const own = names.map((name) => name.trim().replace(/^type /, "")).filter((name) => name !== "");
+  return [...own, ...modules.flatMap(([, module]) => namesOf(`${module}.ts`))];
 }
 
 /** The exports of each entry point. Add a new public name here. */
@@ -42,8 +44,9 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     addCounts assertWanted ClientSignal compareStrings CountsOf ReportOptions
     countRecord createCounts createUsageHistory DURATION_LIMITS findDuration GrowingCounts HistoryLedger HistoryStore PageCursor PageQuery
     readFacts SeriesKey SumQuery TimeSpan UsageCounts UsageFacts UsageHistory UsageOutcome
+    BUDGET_STORE CALLER_STORE KEPT_HOLDS REFUSAL_STORE TASK_STORE USAGE_HISTORY USAGE_REPORTS createMinimalLedger findAbility KeptHoldStore LedgerAbility MinimalLedger
     UnresolvedRecord Usage UsageRecord UsageReports UsageTotal WebhookAttempt WebhookEndpointName WebhookFilter WebhookMessage WebhookStore WebhookTakeOptions WindowLimit WindowState`,
-  "./billing/index.ts": `
+  "./billing.ts": `
     BudgetAlert BudgetPeriod BudgetReports BudgetStatus BudgetThreshold findPeriod PeriodBalance PeriodFilter PeriodicBudget
     PeriodSpan PeriodUnit AlikeImages AttemptRecord Balance calculateCharge Charge ChargeDerivation ChargeInput ChargeLine
     createMemoryLedger DecimalInput estimateCharge EstimateInput exportRecords ImagePrice
@@ -71,7 +74,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     KeyProbe KeyStatus LimitReports LimitsPatch LimitStatus ModelStatus PauseOptions ProbeEstimate ProbeModel
     OptionSource Refusal Refusals RequestEstimate ResumeOptions RotateOptions RunTasksOptions TaskBatch WebhookEndpointName WebhookFilter
     WebhookMessage Webhooks`,
-  "./reference.ts": "createReference ReferenceOptions ReferencePage",
+  "./features/reference-page/index.ts": "createReference ReferenceOptions ReferencePage",
   "./testing.ts": `
     createFamilyChecks Dependencies FamilyCheck FamilyCheckError FamilySubject RecordedExchange RecordedFailure RecordedRequest
     RecordedResponse RecordedTask Repeat RetryBudgetPolicy Transport TransportError TransportRequest TransportResponse`,
@@ -94,7 +97,7 @@ describe("the entry point", () => {
     const expected = Object.keys(ENTRY_POINTS).map((file) => {
       const built = file.replace(/^\./, "./dist").replace(/\.ts$/, "");
       const esm = { types: `${built}.d.ts`, default: `${built}.js` };
-      if (file !== "./billing/index.ts") return esm;
+      if (file !== "./billing.ts") return esm;
       // Node gets the ES module in both cases. Tools that cannot load one, such as jest, get the CommonJS build.
       const commonJs = { types: `${built}.d.cts`, default: `${built}.cjs` };
       return { "module-sync": esm, require: commonJs, ...esm };

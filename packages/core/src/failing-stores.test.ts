@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from "vitest";
-import type { Ledger } from "./billing/ledger.js";
-import { createMemoryLedger } from "./billing/memory-ledger.js";
 import { GatewayError } from "./errors.js";
 import { createMemoryAdmissionStore } from "./features/limits/memory-store.js";
 import type { AdmissionStore } from "./features/limits/store.js";
+import { createMemoryLedger } from "./features/memory-ledger/memory-ledger.js";
+import type { Ledger } from "./features/usage/usage-reports.js";
 import type { GatewayOptions } from "./gateway-options/options.js";
 import { CALLER_KEY, createTestGateway, type Provider } from "./testing/test-gateway.js";
 

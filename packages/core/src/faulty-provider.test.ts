@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { GatewayOptions } from "./gateway-options/options.js";
-import { type LoopbackServer, startServer } from "./testing/start-server.js";
+import { serve } from "./testing/start-server.js";
 import {
   ARK_RESPONSE,
   createTestGateway,
@@ -10,20 +10,13 @@ import {
 } from "./testing/test-gateway.js";
 import { createTransport } from "./upstream/transport-node.js";
 
-type Listener = Parameters<typeof startServer>[0];
-
-const servers: LoopbackServer[] = [];
-
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.close();
-});
+type Listener = Parameters<typeof serve>[0];
 
 /** Starts a gateway with a provider on a socket. The test handles the provider's requests. */
 async function startGateway(listener: Listener, options: Partial<GatewayOptions> = {}): Promise<TestGateway> {
-  const server = await startServer((request, response) => {
+  const server = await serve((request, response) => {
     request.on("end", () => listener(request, response)).resume();
   });
-  servers.push(server);
   return createTestGateway(
     undefined,
     {

@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
 import { hashApiKey } from "./auth/api-key.js";
-import { createMemoryLedger } from "./billing/memory-ledger.js";
 import type { UsageRecord } from "./billing/records.js";
 import { type ErrorCode, GatewayError, isGatewayError } from "./errors.js";
+import { createMemoryLedger } from "./features/memory-ledger/memory-ledger.js";
 import { createGateway } from "./gateway.js";
 import type { GatewayRequest } from "./http.js";
 import {

@@ -1,9 +1,7 @@
 import { assembleGateway, type Dependencies, type GatewayAssembly, type GatewayParts } from "./assemble.js";
-import { createGatewayUsage } from "./billing/gateway-usage.js";
 import type { PriceTables } from "./billing/model-details.js";
-import { type BudgetReports, createBudgetReports } from "./billing/read-budgets.js";
-import type { GatewayUsage } from "./billing/usage-history.js";
 import type { Channel } from "./channels/channel.js";
+import { type BudgetReports, createBudgetReports } from "./features/budgets/read-budgets.js";
 import { type Callers, createCallers } from "./features/callers/callers.js";
 import { type ChannelControl, createChannelControl } from "./features/channel-control/channel-control.js";
 import { findChannelStates } from "./features/channel-control/status.js";
@@ -23,18 +21,20 @@ import { removeBodies } from "./features/tasks/task-body.js";
 import { openResult } from "./features/tasks/task-result.js";
 import { createTaskWatch } from "./features/tasks/task-watch.js";
 import { createTasksRoute, TASKS_PATH, type TasksParts } from "./features/tasks/tasks-endpoint.js";
+import { createGatewayUsage } from "./features/usage/gateway-usage.js";
+import type { GatewayUsage } from "./features/usage/usage-history.js";
 import { watchOptions } from "./features/watch-options/watch-options.js";
 import type { Webhooks } from "./features/webhooks/webhooks.js";
 import type { GatewayOptions } from "./gateway-options/options.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import { closedError, shutDown } from "./kernel/lifecycle.js";
 import type { RouteHost } from "./kernel/route-host.js";
+import { createFetch, type WebHost } from "./kernel/web-host.js";
 import type { OptionsProblem } from "./options/options.js";
 import { findPriceProblems } from "./options/problems.js";
 import { type GatewayRoute, requestPath } from "./request/route.js";
 import { createRequestHandler } from "./request-handler.js";
 import { settlesWithin } from "./util/async.js";
-import { createFetch, type WebHost } from "./web-host.js";
 
 /** An image-generation gateway. */
 export interface Gateway extends ChannelControl {

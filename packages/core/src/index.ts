@@ -1,6 +1,5 @@
 export { type GeneratedApiKey, generateApiKey, hashApiKey } from "./auth/api-key.js";
 export type { Authenticate, CallerOptions } from "./auth/authenticate.js";
-export { createMemoryLedger } from "./billing/memory-ledger.js";
 export type { ReleasedRecord, SettledRecord, UnresolvedRecord, UsageRecord } from "./billing/records.js";
 export type { ChannelOptions, TimeoutOptions } from "./channels/channel.js";
 export type { Telemetry } from "./contract/telemetry.js";
@@ -15,6 +14,7 @@ export type { BeforeSend, FailureEvent, RequestEvent } from "./events.js";
 export type { Capabilities } from "./families/capabilities.js";
 export type { CorsOptions } from "./features/cors/cors.js";
 export { createMemoryAdmissionStore } from "./features/limits/memory-store.js";
+export { createMemoryLedger } from "./features/memory-ledger/memory-ledger.js";
 export type { AfterImage, AfterImageCall, FinishedImage } from "./features/results/after-image.js";
 export type { ResultsOptions } from "./features/results/results-options.js";
 export type { TaskOptions } from "./features/tasks/task-options.js";

@@ -1,8 +1,6 @@
-export type { BudgetReports, BudgetStatus } from "./billing/read-budgets.js";
-export type { WebhookEndpointName, WebhookFilter, WebhookMessage } from "./billing/task-store.js";
-export type { GatewayUsage } from "./billing/usage-history.js";
 export type { AttemptCounts, ChannelError } from "./channels/attempt-history.js";
 export type { ChannelPause, ChannelState, KeyStatus, ModelStatus } from "./contract/channel-state.js";
+export type { BudgetReports, BudgetStatus } from "./features/budgets/read-budgets.js";
 export type {
   CallerPatch,
   CallerSettings,
@@ -35,6 +33,8 @@ export type { HealthCheckStatus, HealthState } from "./features/health/healthz-e
 export type { LimitReports, LimitStatus } from "./features/limits/read-limits.js";
 export type { Refusal } from "./features/refusals/refusal.js";
 export type { Refusals } from "./features/refusals/refusals.js";
+export type { WebhookEndpointName, WebhookFilter, WebhookMessage } from "./features/task-store/task-store.js";
+export type { GatewayUsage } from "./features/usage/usage-history.js";
 export type { Webhooks } from "./features/webhooks/webhooks.js";
 export type { RunTasksOptions, TaskBatch } from "./gateway.js";
 export type { OptionSource } from "./options/options.js";

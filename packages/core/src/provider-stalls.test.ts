@@ -1,27 +1,20 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { gemini } from "./families/gemini/gemini.js";
 import { openai } from "./families/openai/openai.js";
 import { measureLongestTurn } from "./testing/longest-turn.js";
 import { measureHeap } from "./testing/measure-heap.js";
-import { type LoopbackServer, startServer } from "./testing/start-server.js";
+import { serve } from "./testing/start-server.js";
 import { createTestGateway, type ReadResponse, type TestGateway } from "./testing/test-gateway.js";
 import { createTransport } from "./upstream/transport-node.js";
-
-const servers: LoopbackServer[] = [];
-
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.close();
-});
 
 const FAMILIES = ["seedream", "qwen-image", "gemini", "openai"];
 
 /** A gateway with a provider on a socket, or with a provider whose body comes as one chunk. */
 async function startGateway(type: string, body: Buffer<ArrayBuffer>, isSocket = true): Promise<TestGateway> {
   const headers = { "content-type": type };
-  const server = await startServer((request, response) => {
+  const server = await serve((request, response) => {
     request.on("end", () => response.writeHead(200, headers).end(body)).resume();
   });
-  servers.push(server);
   return createTestGateway(
     () => new Response(body, { headers }),
     {

@@ -4,8 +4,8 @@ import { GatewayError, unavailable } from "./errors.js";
 import { type Arrival, createArrival, RequestReport, reportRefusal } from "./events.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import { closedError } from "./kernel/lifecycle.js";
+import { holdHost, runPipeline } from "./kernel/pipeline.js";
 import type { RouteHost } from "./kernel/route-host.js";
-import { holdHost, runPipeline } from "./pipeline.js";
 import { createRouteMatcher, type Endpoint, type GatewayRoute } from "./request/route.js";
 import { renderError } from "./responses/envelope.js";
 

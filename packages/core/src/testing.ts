@@ -2,15 +2,7 @@ export type { Dependencies } from "./assemble.js";
 export type { RetryBudgetPolicy } from "./channels/retry-budget.js";
 export { createFamilyChecks } from "./family-suite/create-family-checks.js";
 export { FamilyCheckError } from "./family-suite/expect.js";
-export type {
-  FamilyCheck,
-  FamilySubject,
-  RecordedExchange,
-  RecordedFailure,
-  RecordedRequest,
-  RecordedResponse,
-  RecordedTask,
-} from "./family-suite/subject.js";
+export type * from "./family-suite/subject.js";
 export {
   type Transport,
   TransportError,

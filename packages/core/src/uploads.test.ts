@@ -8,7 +8,7 @@ import { createGateway, type Gateway } from "./gateway.js";
 import type { GatewayOptions } from "./gateway-options/options.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import { FORM_TYPE, formBytes, inPieces, PNG } from "./testing/form-bytes.js";
-import { type LoopbackServer, startServer } from "./testing/start-server.js";
+import { type LoopbackServer, serve, startServer } from "./testing/start-server.js";
 import { ARK_RESPONSE, CALLER_KEY } from "./testing/test-gateway.js";
 
 const MODEL = "seedream-4-5-251128";
@@ -137,8 +137,7 @@ describe("an upload that waits in a file", () => {
   });
 
   it("is sent again if a channel responds before it has read everything", async () => {
-    const hasty = await startServer(refuse(401));
-    onTestFinished(hasty.close);
+    const hasty = await serve(refuse(401));
     const site = await open([succeed], {}, hasty);
     expect((await send(site)).status).toBe(200);
     expect(hasty.connections()).toBe(1);
@@ -146,8 +145,7 @@ describe("an upload that waits in a file", () => {
   });
 
   it("is not sent again if a channel cut the connection in the middle of it", async () => {
-    const cutting = await startServer((req) => void req.once("data", () => req.socket.resetAndDestroy()));
-    onTestFinished(cutting.close);
+    const cutting = await serve((req) => void req.once("data", () => req.socket.resetAndDestroy()));
     const site = await open([succeed], {}, cutting);
     expect((await send(site)).status).toBe(502);
     expect(cutting.connections()).toBe(1);
@@ -256,10 +254,9 @@ describe("uploads of many at once", () => {
 describe("an upload of one who leaves", () => {
   it("over a socket in the middle of it does not affect other requests", async () => {
     const site = await open([succeed]);
-    const server = await startServer((req, res) => {
+    const server = await serve((req, res) => {
       void send(site, req).then(({ status }) => res.writeHead(status).end());
     });
-    onTestFinished(server.close);
     const client = request(`${server.url}/v1/images/edits`, { method: "POST", headers: HEADERS });
     client.on("error", () => undefined);
     client.write(FORM.subarray(0, 1_200_000));

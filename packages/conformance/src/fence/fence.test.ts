@@ -67,7 +67,7 @@ const ITERATOR = /class \w+(?:<[^>]*>)?[^{]*implements[^{]*Async(?:IterableItera
 const PARTS = /\binterface \w*Parts\b/g;
 
 const FIGURES: readonly (Counted | Bounded)[] = [
-  { counts: "imports from the kernel into features or families", today: 17, goal: 0, count: countImports },
+  { counts: "imports from the kernel into features or families", today: 0, goal: 0, count: countImports },
   { counts: "places that open a hold", today: 1, goal: 1, count: () => countCode(OPEN) },
   { counts: "places that take a hold over", today: 2, goal: 2, count: () => countCode(TAKE_OVER) },
   { counts: "ends of holds besides the commit", today: 0, goal: 0, count: () => countCode(END, isNotHold) },
@@ -86,7 +86,7 @@ const FIGURES: readonly (Counted | Bounded)[] = [
   { counts: "classes that iterate over bytes", today: 5, goal: 5, count: () => countCode(ITERATOR) },
   { counts: "interfaces named …Parts", today: 50, goal: 12, count: () => countCode(PARTS) },
   { counts: "type names that are declared in several files", today: 0, goal: 0, count: countRepeatedTypes },
-  { counts: "files at the root of core/src", today: 21, goal: 5, count: countRootFiles },
+  { counts: "files at the root of core/src", today: 19, goal: 5, count: countRootFiles },
   { counts: "hundreds of lines of core without tests", today: 487, goal: 340, count: countLinesOfCore },
   { counts: "hundreds of lines of tests, with conformance", today: 954, goal: 700, count: countLinesOfTests },
 ];

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { holdOf, recordOf } from "./entries.js";
 import { type OpenLedger, useLedger } from "./open-ledger.js";
+import { expectTotals } from "./read-ledger.js";
 
 /** Sums of money are exact plain decimals. */
 export function describeBalances(open: OpenLedger): void {
@@ -28,7 +29,7 @@ export function describeBalances(open: OpenLedger): void {
       }
 
       expect(await ledger.balance("me")).toEqual({ settled: sum, held: sum });
-      expect(await ledger.totals("caller")).toMatchObject([{ key: "me", charge: sum }]);
+      await expectTotals(ledger, "caller", [{ key: "me", charge: sum }]);
     });
 
     it("is zero again when every hold has ended", async () => {

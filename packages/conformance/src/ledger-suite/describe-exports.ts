@@ -1,6 +1,7 @@
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { exportRecords } from "@calotype/core/billing";
+import type { Ledger } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import { timeAfterStart } from "./clock.js";
 import { holdOf, plainRecordOf, recordOf } from "./entries.js";
@@ -9,7 +10,7 @@ import { type OpenLedger, useLedger } from "./open-ledger.js";
 import { readRecords } from "./read-ledger.js";
 
 /** An export contains all records as lines of JSON. */
-export function describeExports(open: OpenLedger): void {
+export function describeExports(open: OpenLedger<Ledger>): void {
   describe("an export", () => {
     const bench = useLedger(open);
 

@@ -1,5 +1,5 @@
 import type { SettledRecord } from "@calotype/core/billing";
-import type { HoldRecord } from "@calotype/core/stores";
+import type { HoldRecord, Ledger } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import { timeAfterStart } from "./clock.js";
 import { holdOf, recordOf, unresolvedOf } from "./entries.js";
@@ -13,7 +13,7 @@ const inOrderOfBytes = (texts: readonly string[]): string[] =>
   texts.toSorted((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
 
 /** Ids and names are opaque: no string has a special meaning. */
-export function describeHostileStrings(open: OpenLedger): void {
+export function describeHostileStrings(open: OpenLedger<Ledger>): void {
   describe("an id or a name", () => {
     const bench = useLedger(open);
 

@@ -1,12 +1,12 @@
-import type { KeptHold, Ledger } from "@calotype/core/stores";
+import { KEPT_HOLDS, type KeptHold, type KeptHoldStore, type MinimalLedger } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import { timeAfterStart } from "./clock.js";
 import { HOLD_MS, holdOf, recordOf, unresolvedOf } from "./entries.js";
-import { type OpenLedger, useLedger } from "./open-ledger.js";
+import { abilityOf, type OpenLedger, useLedger } from "./open-ledger.js";
 import { idsOf, readRecords } from "./read-ledger.js";
 
 /** The hold of a request that a provider accepted, and that another process can continue. */
-export function describeKeptHolds(open: OpenLedger): void {
+export function describeContinuedHolds(open: OpenLedger): void {
   describe("a hold that can be continued", () => {
     const bench = useLedger(open);
 
@@ -15,8 +15,8 @@ export function describeKeptHolds(open: OpenLedger): void {
       const kept = holdOf({ id: "req_1" });
       await ledger.hold(kept);
       await ledger.hold(holdOf({ id: "req_2" }));
-      await ledger.keepUpstream?.("req_1", "first");
-      await ledger.keepUpstream?.("req_1", "second");
+      await keptHoldsOf(ledger).keepUpstream("req_1", "first");
+      await keptHoldsOf(ledger).keepUpstream("req_1", "second");
       expect(await take(ledger)).toEqual([]);
       expect(await endProcess(ledger)).toEqual(["req_2"]);
 
@@ -31,12 +31,12 @@ export function describeKeptHolds(open: OpenLedger): void {
     it("can be continued again if the next process dies too", async () => {
       const { ledger } = bench();
       await ledger.hold(holdOf({ id: "req_1" }));
-      await ledger.keepUpstream?.("req_1", "kept");
+      await keptHoldsOf(ledger).keepUpstream("req_1", "kept");
       for (let death = 0; death < 3; death++) {
         expect(await endProcess(ledger)).toEqual([]);
         expect(await take(ledger)).toMatchObject([{ upstream: "kept" }]);
       }
-      await ledger.keepUpstream?.("req_1", "more");
+      await keptHoldsOf(ledger).keepUpstream("req_1", "more");
       await endProcess(ledger);
       expect(await take(ledger)).toMatchObject([{ upstream: "more" }]);
     });
@@ -45,7 +45,7 @@ export function describeKeptHolds(open: OpenLedger): void {
       const { ledger, clock } = bench();
       for (const id of ["req_1", "req_2"]) {
         await ledger.hold(holdOf({ id }));
-        await ledger.keepUpstream?.(id, "kept");
+        await keptHoldsOf(ledger).keepUpstream(id, "kept");
       }
       await endProcess(ledger);
       clock.advance(HOLD_MS - 1);
@@ -64,7 +64,7 @@ export function describeKeptHolds(open: OpenLedger): void {
       const { ledger } = bench();
       for (const at of [1, 2, 3]) {
         await ledger.hold(holdOf({ id: `req_${at}`, time: timeAfterStart(at) }));
-        await ledger.keepUpstream?.(`req_${at}`, "kept");
+        await keptHoldsOf(ledger).keepUpstream(`req_${at}`, "kept");
       }
       await endProcess(ledger);
 
@@ -79,7 +79,7 @@ export function describeKeptHolds(open: OpenLedger): void {
       await ledger.release("req_2");
       await ledger.sweep({ onLost: "charge", own: true });
       for (const id of ["req_1", "req_2", "req_3", "unknown", "a\0b"]) {
-        await ledger.keepUpstream?.(id, "kept");
+        await keptHoldsOf(ledger).keepUpstream(id, "kept");
       }
 
       await endProcess(ledger);
@@ -93,7 +93,7 @@ export function describeKeptHolds(open: OpenLedger): void {
     ])("does not keep %s", async (_name, upstream) => {
       const { ledger } = bench();
       await ledger.hold(holdOf({ id: "req_1" }));
-      await expect(ledger.keepUpstream?.("req_1", upstream)).rejects.toThrow(RangeError);
+      await expect(keptHoldsOf(ledger).keepUpstream("req_1", upstream)).rejects.toThrow(RangeError);
     });
   });
 }
@@ -105,19 +105,19 @@ export function describeSharedKeptHolds(open: OpenLedger): void {
 
     it("belongs to one process at a time", async () => {
       const { ledger, join } = bench();
-      const other = await join?.();
+      const other = await join();
       await ledger.hold(holdOf({ id: "req_1" }));
-      await other?.keepUpstream?.("req_1", "not its own");
-      await ledger.keepUpstream?.("req_1", "kept");
-      expect(await other?.takeKept?.({ limit: 9, ttlMs: HOLD_MS })).toEqual([]);
+      await keptHoldsOf(other).keepUpstream("req_1", "not its own");
+      await keptHoldsOf(ledger).keepUpstream("req_1", "kept");
+      expect(await keptHoldsOf(other).takeKept({ limit: 9, ttlMs: HOLD_MS })).toEqual([]);
       await ledger.sweep({ onLost: "charge", own: true });
       const taken = await Promise.all(
-        [ledger, other].map(async (one) => await one?.takeKept?.({ limit: 9, ttlMs: HOLD_MS })),
+        [ledger, other].map(async (one) => await keptHoldsOf(one).takeKept({ limit: 9, ttlMs: HOLD_MS })),
       );
 
       expect(taken.flat()).toMatchObject([{ upstream: "kept" }]);
       // Nothing of the process that has it is lost if the other one ends.
-      await (taken[0]?.length === 1 ? other : ledger)?.sweep({ onLost: "charge", own: true });
+      await (taken[0]?.length === 1 ? other : ledger).sweep({ onLost: "charge", own: true });
       expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0.5" });
     });
   });
@@ -131,21 +131,23 @@ export function describeReopenedKeptHolds(open: OpenLedger): void {
     it("is taken by the next process", async () => {
       const { ledger, reopen } = bench();
       await ledger.hold(holdOf({ id: "req_1" }));
-      await ledger.keepUpstream?.("req_1", "kept");
-      const next = await reopen?.();
-      expect(await next?.sweep({ onLost: "charge" })).toEqual([]);
+      await keptHoldsOf(ledger).keepUpstream("req_1", "kept");
+      const next = await reopen();
+      expect(await next.sweep({ onLost: "charge" })).toEqual([]);
 
-      const taken = await next?.takeKept?.({ limit: 9, ttlMs: HOLD_MS });
+      const taken = await keptHoldsOf(next).takeKept({ limit: 9, ttlMs: HOLD_MS });
       expect(taken).toEqual([{ hold: holdOf({ id: "req_1" }), upstream: "kept" }]);
     });
   });
 }
 
-async function take(ledger: Ledger, limit = 10): Promise<readonly KeptHold[]> {
-  return (await ledger.takeKept?.({ limit, ttlMs: HOLD_MS })) ?? [];
+const keptHoldsOf = (ledger: MinimalLedger): KeptHoldStore => abilityOf(ledger, KEPT_HOLDS);
+
+async function take(ledger: MinimalLedger, limit = 10): Promise<readonly KeptHold[]> {
+  return await keptHoldsOf(ledger).takeKept({ limit, ttlMs: HOLD_MS });
 }
 
 /** Returns the ids of the lost holds. */
-async function endProcess(ledger: Ledger): Promise<string[]> {
+async function endProcess(ledger: MinimalLedger): Promise<string[]> {
   return idsOf(await ledger.sweep({ onLost: "charge", own: true }));
 }

@@ -1,9 +1,9 @@
 import type { BudgetPeriod } from "@calotype/core/billing";
-import { findPeriod, type HoldRecord } from "@calotype/core/stores";
+import { type BudgetLedger, findPeriod, type HoldRecord } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import { START } from "./clock.js";
 import { holdOf, recordOf, releasedOf, unresolvedOf } from "./entries.js";
-import { type OpenLedger, useLedger } from "./open-ledger.js";
+import { type LedgerStore, type OpenLedger, useLedger } from "./open-ledger.js";
 import { idsOf, readRecords } from "./read-ledger.js";
 
 const DAY: BudgetPeriod = { unit: "day", timeZone: "Asia/Kathmandu" };
@@ -17,7 +17,10 @@ const dailyHoldOf = (id: string, rest: Partial<HoldRecord> = {}): HoldRecord =>
   holdOf({ id, budget: "1", period: DAY, ...rest });
 
 /** A hold counts in the period in which it was made, whatever happens to it later. */
-export function describePeriods(open: OpenLedger): void {
+export function describePeriods(
+  open: OpenLedger<BudgetLedger>,
+  { isDurable = false, isShared = false }: LedgerStore,
+): void {
   describe("a budget with a period", () => {
     const bench = useLedger(open);
 
@@ -157,7 +160,7 @@ export function describePeriods(open: OpenLedger): void {
 
     it("is shared by parallel holds, and never overdrawn", async () => {
       const { ledger, join } = bench();
-      const ledgers = [ledger, (await join?.()) ?? ledger];
+      const ledgers = [ledger, isShared ? await join() : ledger];
       const results = await Promise.all(
         Array.from(
           { length: 60 },
@@ -170,7 +173,7 @@ export function describePeriods(open: OpenLedger): void {
 
     it("keeps its balances and alerts if its process is restarted", async () => {
       const { ledger, reopen } = bench();
-      if (reopen === undefined) return;
+      if (!isDurable) return;
       await ledger.hold(dailyHoldOf("req_1"));
       await ledger.hold(dailyHoldOf("req_2", { amount: "0.1" }));
       await ledger.settle(recordOf({ id: "req_1", charge: "0.5" }));

@@ -1,12 +1,13 @@
 import type { RecordPage, RecordQuery, UsageRecord } from "@calotype/core/billing";
+import type { Ledger } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import { timeAfterStart } from "./clock.js";
 import { holdOf, recordOf } from "./entries.js";
-import { historyOf, type OpenLedger, useLedger } from "./open-ledger.js";
-import { idsOf } from "./read-ledger.js";
+import { type OpenLedger, useLedger } from "./open-ledger.js";
+import { historyOf, idsOf } from "./read-ledger.js";
 
 /** Records are read in pages, in several orders. */
-export function describeRecordPages(open: OpenLedger): void {
+export function describeRecordPages(open: OpenLedger<Ledger>): void {
   const bench = useLedger(open);
   const page = async (query?: RecordQuery): Promise<RecordPage> =>
     await historyOf(bench().ledger).page(query);

@@ -1,20 +1,16 @@
-import type { Ledger } from "@calotype/core/stores";
+import type { MinimalLedger } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import { timeAfterStart } from "./clock.js";
 import { HOLD_MS, holdOf, itemizedRecordOf, recordOf, unresolvedOf } from "./entries.js";
 import { type OpenLedger, useLedger } from "./open-ledger.js";
-import { idsOf, peekUndelivered, readRecords } from "./read-ledger.js";
+import { expectTotals, idsOf, peekUndelivered, readRecords } from "./read-ledger.js";
 
 /** The data of a persistent ledger survives its process. */
 export function describeReopening(open: OpenLedger): void {
   describe("a ledger that is closed and opened again", () => {
     const bench = useLedger(open);
 
-    function reopen(): Promise<Ledger> {
-      const { reopen: openAgain } = bench();
-      if (openAgain === undefined) throw new TypeError("A persistent ledger needs reopen.");
-      return openAgain();
-    }
+    const reopen = async (): Promise<MinimalLedger> => await bench().reopen();
 
     it("knows its records, balances and totals", async () => {
       const { ledger } = bench();
@@ -28,7 +24,7 @@ export function describeReopening(open: OpenLedger): void {
         recordOf({ id: "req_2", time: timeAfterStart(1) }),
       ]);
       expect(await anew.balance("me")).toEqual({ settled: "0.8", held: "0" });
-      expect(await anew.totals("caller")).toEqual([
+      await expectTotals(anew, "caller", [
         { key: "me", requests: 2, images: 1, charge: "0.8", unresolved: 1 },
       ]);
     });

@@ -1,13 +1,21 @@
 import type { BudgetAlert, TotalsKey, UsageRecord } from "@calotype/core/billing";
+import {
+  BUDGET_STORE,
+  type BudgetStore,
+  findAbility,
+  type MinimalLedger,
+  USAGE_HISTORY,
+  USAGE_REPORTS,
+  type UsageHistory,
+} from "@calotype/core/stores";
 import { type Clock, timeAfterStart } from "./clock.js";
-import { historyOf, type TestedLedger } from "./open-ledger.js";
 import { CALLERS, type Step } from "./random-steps.js";
 import { peekUndelivered, readRecords } from "./read-ledger.js";
 import type { ReferenceLedger } from "./reference-ledger.js";
 
 /** A ledger, the reference that it is compared with, and the records that were taken so far. */
 export interface Trial {
-  readonly ledger: TestedLedger;
+  readonly ledger: MinimalLedger;
   readonly reference: ReferenceLedger;
   readonly clock: Clock;
   readonly taken: (readonly UsageRecord[])[];
@@ -24,8 +32,12 @@ const KEYS: readonly TotalsKey[] = ["caller", "model", "channel", "day", "period
 /** Runs a step on both. */
 export async function takeStep({ ledger, reference, clock, taken }: Trial, step: Step): Promise<Results> {
   switch (step.kind) {
-    case "hold":
-      return { ledger: await ledger.hold(step.hold), reference: reference.hold(step.hold, clock.now()) };
+    case "hold": {
+      // A ledger without balances of periods knows no periods.
+      const { period, ...rest } = step.hold;
+      const hold = findAbility(ledger, BUDGET_STORE) === undefined ? rest : { ...rest, period };
+      return { ledger: await ledger.hold(hold), reference: reference.hold(hold, clock.now()) };
+    }
     case "settle":
       return { ledger: await ledger.settle(step.record), reference: reference.settle(step.record) };
     case "release":
@@ -61,39 +73,42 @@ export async function takeStep({ ledger, reference, clock, taken }: Trial, step:
   }
 }
 
-/** Reads everything from both. */
+/** Reads from both everything that the ledger can read. */
 export async function observe({ ledger, reference, clock }: Trial): Promise<Results> {
+  const reports = findAbility(ledger, USAGE_REPORTS);
+  const budgets = findAbility(ledger, BUDGET_STORE);
+  const history = findAbility(ledger, USAGE_HISTORY);
   return {
     ledger: {
       balances: await Promise.all(CALLERS.map((caller) => ledger.balance(caller))),
-      records: await readRecords(ledger),
-      totals: await Promise.all(KEYS.map((key) => ledger.totals(key))),
+      records: reports && (await readRecords(ledger)),
+      totals: reports && (await Promise.all(KEYS.map((key) => reports.totals(key)))),
       undelivered: (await peekUndelivered(ledger)).toSorted(compareIds),
-      periods: (await ledger.budgets.list({ limit: 1_000 })).map(({ caller, key, settled, held }) => ({
-        caller,
-        key,
-        settled,
-        held,
-      })),
-      alerts: (await ledger.budgets.takeAlerts(1_000, 0)).map(toAlertLine).toSorted(),
-      usage: await readUsage(ledger),
+      ...(budgets && (await readBudgets(budgets))),
+      usage: history && (await readUsage(history)),
     },
     reference: {
       balances: CALLERS.map((caller) => reference.balance(caller)),
-      records: reference.records(),
-      totals: KEYS.map((key) => reference.totals(key)),
+      records: reports && reference.records(),
+      totals: reports && KEYS.map((key) => reference.totals(key)),
       undelivered: reference.undelivered(clock.now()).toSorted(compareIds),
-      periods: reference.periods(),
-      alerts: reference.alerts.toSorted(),
-      usage: ledger.history === undefined ? [] : reference.usage(),
+      ...(budgets && { periods: reference.periods(), alerts: reference.alerts.toSorted() }),
+      usage: history && reference.usage(),
     },
   };
 }
 
-/** The totals of each channel, of a ledger that keeps totals. */
-async function readUsage(ledger: TestedLedger): Promise<object[]> {
-  if (ledger.history === undefined) return [];
-  const { lines } = await historyOf(ledger).series({
+async function readBudgets(budgets: BudgetStore): Promise<object> {
+  const list = await budgets.list({ limit: 1_000 });
+  return {
+    periods: list.map(({ caller, key, settled, held }) => ({ caller, key, settled, held })),
+    alerts: (await budgets.takeAlerts(1_000, 0)).map(toAlertLine).toSorted(),
+  };
+}
+
+/** The totals of each channel. */
+async function readUsage(history: UsageHistory): Promise<object[]> {
+  const { lines } = await history.series({
     from: timeAfterStart(-1),
     to: timeAfterStart(WEEK_MS),
     by: "channel",

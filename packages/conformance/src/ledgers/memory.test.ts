@@ -1,14 +1,23 @@
 import { createMemoryLedger } from "@calotype/core/billing";
+import { createMinimalLedger } from "@calotype/core/stores";
 import { describeCallers } from "../caller-suite.js";
-import { describeLedger } from "../ledger-suite.js";
+import {
+  describeBudgetStore,
+  describeHistory,
+  describeKeptHolds,
+  describeLedger,
+  describeReports,
+} from "../ledger-suite.js";
 import { describeTasks } from "../task-suite.js";
 
-describeLedger("in memory", ({ now }) => ({ ledger: createMemoryLedger({ now }) }), {
-  canContinue: true,
-  keepsTotals: true,
-});
-describeTasks("in memory", ({ now }) => ({ ledger: createMemoryLedger({ now }) }), {
-  canContinue: true,
-  queueLength: 450,
-});
-describeCallers("in memory", ({ now }) => ({ ledger: createMemoryLedger({ now }) }));
+const open = ({ now }: { readonly now: () => number }) => ({ ledger: createMemoryLedger({ now }) });
+const openMinimal = ({ now }: { readonly now: () => number }) => ({ ledger: createMinimalLedger({ now }) });
+
+describeLedger("in memory", open);
+describeReports("in memory", open);
+describeBudgetStore("in memory", open);
+describeHistory("in memory", open);
+describeKeptHolds("in memory", open);
+describeTasks("in memory", open, { canContinue: true, queueLength: 450 });
+describeCallers("in memory", open);
+describeLedger("in memory with the money alone", openMinimal, { randomRuns: 40 });

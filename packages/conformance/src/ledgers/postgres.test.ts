@@ -1,7 +1,14 @@
 import { createPostgresLedger, type PostgresLedger } from "@calotype/postgres";
 import { describeCallers } from "../caller-suite.js";
 import type { Clock } from "../ledger-suite/clock.js";
-import { describeLedger } from "../ledger-suite.js";
+import { createOpened } from "../ledger-suite/open-ledger.js";
+import {
+  describeBudgetStore,
+  describeHistory,
+  describeKeptHolds,
+  describeLedger,
+  describeReports,
+} from "../ledger-suite.js";
 import { describeRefusals } from "../refusal-suite.js";
 import { describeWithService } from "../support/needs-service.js";
 import { POSTGRES, useTestSchema } from "../support/postgres-service.js";
@@ -13,42 +20,16 @@ const RUNS = isFull() ? 20 : 8;
 await describeWithService(POSTGRES, (url) => {
   const { pool, schema, empty } = useTestSchema(url);
 
-  function openSchema({ now }: Pick<Clock, "now">) {
-    const open = (): PostgresLedger => createPostgresLedger({ pool, schema, now });
-    let ledger = open();
-    const others: PostgresLedger[] = [];
-    return {
-      ledger,
-      join: async (): Promise<PostgresLedger> => {
-        const other = open();
-        others.push(other);
-        return other;
-      },
-      reopen: async (): Promise<PostgresLedger> => {
-        await ledger.close();
-        ledger = open();
-        return ledger;
-      },
-      close: async (): Promise<void> => {
-        for (const opened of [ledger, ...others]) await opened.close();
-        await empty();
-      },
-    };
-  }
+  const open = ({ now }: Pick<Clock, "now">) =>
+    createOpened((): PostgresLedger => createPostgresLedger({ pool, schema, now }), empty);
+  const store = { isDurable: true, isShared: true };
 
-  describeLedger("in PostgreSQL", openSchema, {
-    isDurable: true,
-    isShared: true,
-    canContinue: true,
-    keepsTotals: true,
-    randomRuns: RUNS,
-  });
-  describeTasks("in PostgreSQL", openSchema, {
-    isDurable: true,
-    isShared: true,
-    canContinue: true,
-    randomRuns: RUNS,
-  });
-  describeCallers("in PostgreSQL", openSchema, { isDurable: true, isShared: true, tellsOthers: true });
-  describeRefusals("in PostgreSQL", openSchema);
+  describeLedger("in PostgreSQL", open, { ...store, randomRuns: RUNS });
+  describeReports("in PostgreSQL", open);
+  describeBudgetStore("in PostgreSQL", open, store);
+  describeHistory("in PostgreSQL", open, store);
+  describeKeptHolds("in PostgreSQL", open, store);
+  describeTasks("in PostgreSQL", open, { ...store, canContinue: true, randomRuns: RUNS });
+  describeCallers("in PostgreSQL", open, { ...store, tellsOthers: true });
+  describeRefusals("in PostgreSQL", open);
 });

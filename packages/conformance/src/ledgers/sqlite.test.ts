@@ -5,7 +5,14 @@ import { createSqliteLedger, type SqliteLedger } from "@calotype/sqlite";
 import { afterAll } from "vitest";
 import { describeCallers } from "../caller-suite.js";
 import type { Clock } from "../ledger-suite/clock.js";
-import { describeLedger } from "../ledger-suite.js";
+import { createOpened } from "../ledger-suite/open-ledger.js";
+import {
+  describeBudgetStore,
+  describeHistory,
+  describeKeptHolds,
+  describeLedger,
+  describeReports,
+} from "../ledger-suite.js";
 import { describeRefusals } from "../refusal-suite.js";
 import { isFull } from "../support/test-run.js";
 import { describeTasks } from "../task-suite.js";
@@ -25,25 +32,7 @@ function openFile({ now }: Pick<Clock, "now">) {
   const folder = createFolder();
   copyFileSync(EMPTY, join(folder, "ledger.db"));
   const open = (): SqliteLedger => createSqliteLedger({ path: join(folder, "ledger.db"), now });
-  let ledger = open();
-  const others: SqliteLedger[] = [];
-  return {
-    ledger,
-    join: async (): Promise<SqliteLedger> => {
-      const other = open();
-      others.push(other);
-      return other;
-    },
-    reopen: async (): Promise<SqliteLedger> => {
-      await ledger.close();
-      ledger = open();
-      return ledger;
-    },
-    close: async (): Promise<void> => {
-      for (const opened of [ledger, ...others]) await opened.close();
-      rmSync(folder, { recursive: true });
-    },
-  };
+  return createOpened(open, () => rmSync(folder, { recursive: true }));
 }
 
 function openMemory({ now }: Pick<Clock, "now">) {
@@ -51,32 +40,32 @@ function openMemory({ now }: Pick<Clock, "now">) {
   return { ledger, close: async (): Promise<void> => await ledger.close() };
 }
 
-describeLedger("in a file of SQLite", openFile, {
-  isDurable: true,
-  isShared: true,
-  canContinue: true,
-  keepsTotals: true,
-  randomRuns: isFull() ? 40 : 15,
-});
+const STORE = { isDurable: true, isShared: true };
+describeLedger("in a file of SQLite", openFile, { ...STORE, randomRuns: isFull() ? 40 : 15 });
+describeReports("in a file of SQLite", openFile);
+describeBudgetStore("in a file of SQLite", openFile, STORE);
+describeHistory("in a file of SQLite", openFile, STORE);
+describeKeptHolds("in a file of SQLite", openFile, STORE);
 describeTasks("in a file of SQLite", openFile, {
-  isDurable: true,
-  isShared: true,
+  ...STORE,
   canContinue: true,
   randomRuns: isFull() ? 30 : 10,
 });
 
 // The statements are those of a file, so `npm test` runs only the random sequences, which compare it with the reference.
-describeLedger("in SQLite's memory", openMemory, {
-  canContinue: true,
-  keepsTotals: true,
-  randomRuns: isFull() ? 120 : 12,
-  onlyRandom: !isFull(),
-});
+const onlyRandom = !isFull();
+describeLedger("in SQLite's memory", openMemory, { randomRuns: isFull() ? 120 : 12, onlyRandom });
 describeTasks("in SQLite's memory", openMemory, {
   canContinue: true,
   randomRuns: isFull() ? 60 : 10,
-  onlyRandom: !isFull(),
+  onlyRandom,
 });
-describeCallers("in a file of SQLite", openFile, { isDurable: true, isShared: true });
+if (isFull()) {
+  describeReports("in SQLite's memory", openMemory);
+  describeBudgetStore("in SQLite's memory", openMemory);
+  describeHistory("in SQLite's memory", openMemory);
+  describeKeptHolds("in SQLite's memory", openMemory);
+}
+describeCallers("in a file of SQLite", openFile, STORE);
 describeCallers("in SQLite's memory", openMemory);
 describeRefusals("in a file of SQLite", openFile);

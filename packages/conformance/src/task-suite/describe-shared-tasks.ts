@@ -1,7 +1,8 @@
 import type { TaskLedger } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
+import type { Closable } from "../ledger-suite/open-ledger.js";
 import { readRecords } from "../ledger-suite/read-ledger.js";
-import { type ClosableLedger, type OpenTaskLedger, useTaskLedger } from "./open-tasks.js";
+import { type OpenTaskLedger, useTaskLedger } from "./open-tasks.js";
 import {
   completionOf,
   LOST_ERROR,
@@ -23,7 +24,7 @@ export function describeSharedTasks(open: OpenTaskLedger): void {
   describe("tasks that processes share", () => {
     const bench = useTaskLedger(open);
 
-    async function openTwo(): Promise<readonly [TaskLedger, ClosableLedger]> {
+    async function openTwo(): Promise<readonly [TaskLedger, Closable<TaskLedger>]> {
       const { ledger, join } = bench();
       return [ledger, await join()];
     }

@@ -1,9 +1,16 @@
 import type { DecimalInput, PeriodicBudget } from "../types.js";
-import { formatDecimal, parseDecimal, toDecimalString } from "../util/decimal.js";
+import { formatDecimal, parseDecimal, readDecimal, toDecimalString } from "../util/decimal.js";
 import { isJsonObject } from "../util/json.js";
-import { findStore } from "./find-store.js";
-import type { BudgetStore, Ledger } from "./ledger.js";
-import { type BudgetPeriod, isTimeZone } from "./periods.js";
+import { isTimeZone } from "../util/time-zone.js";
+
+/** The period of a budget: a calendar day, a week that begins on Monday, or a calendar month, in a time zone. */
+export interface BudgetPeriod {
+  readonly unit: PeriodUnit;
+  /** An IANA name such as `Europe/London`, as `Intl` accepts it. */
+  readonly timeZone: string;
+}
+
+export type PeriodUnit = "day" | "week" | "month";
 
 /** The budget of a caller, as a hold states it. */
 export interface HoldBudget {
@@ -13,8 +20,6 @@ export interface HoldBudget {
   readonly period?: BudgetPeriod;
 }
 
-const DEFAULT_TIME_ZONE = "UTC";
-
 /**
  * Reads the budget of a caller.
  *
@@ -22,7 +27,7 @@ const DEFAULT_TIME_ZONE = "UTC";
  */
 export function readBudget(input: DecimalInput | PeriodicBudget): HoldBudget {
   if (typeof input !== "object") return { budget: toDecimalString(input, "budget") };
-  const { amount, period: unit, timeZone = DEFAULT_TIME_ZONE } = input;
+  const { amount, period: unit, timeZone = "UTC" } = input;
   const budget = toDecimalString(amount, "budget.amount");
   return unit === "total" ? { budget } : { budget, period: { unit, timeZone } };
 }
@@ -45,7 +50,8 @@ export function findBudgetProblem(
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) return { field: unknown, rule: `is not a field of a budget: it is ${OBJECT}` };
   if (parseDecimal(amount) === undefined) return { field: "amount", rule: `must be ${DECIMAL}` };
-  if (!PERIODS.includes(period)) return { field: "period", rule: "must be day, week, month or total" };
+  if (period !== "total" && !isPeriodUnit(period))
+    return { field: "period", rule: "must be day, week, month or total" };
   if (timeZone === undefined) return undefined;
   if (period === "total") {
     return { field: "timeZone", rule: "has no effect on a budget for all time: leave it out" };
@@ -57,26 +63,26 @@ export function findBudgetProblem(
 
 const DECIMAL = 'a decimal of at least 0, such as "0.04"';
 const OBJECT = "an object of amount, period and timeZone";
-const PERIODS: readonly unknown[] = [
-  "day",
-  "week",
-  "month",
-  "total",
-] satisfies readonly PeriodicBudget["period"][];
 
 /** A string that is equal for equal budgets. */
 export function describeBudget(budget: DecimalInput | PeriodicBudget | undefined): string | undefined {
   if (budget === undefined) return undefined;
-  const {
-    amount,
-    period,
-    timeZone = DEFAULT_TIME_ZONE,
-  } = typeof budget === "object" ? budget : { amount: budget, period: "total" };
-  const decimal = parseDecimal(amount);
-  return `${decimal && formatDecimal(decimal)} ${period} ${period === "total" ? "" : timeZone}`;
+  const { budget: amount, period } = readBudget(budget);
+  return `${formatDecimal(readDecimal(amount))} ${period?.unit} ${period?.timeZone}`;
 }
 
-/** Returns the member `budgets` of a ledger. `undefined` if the ledger has none. */
-export function findBudgetStore(ledger: Ledger): BudgetStore | undefined {
-  return findStore(ledger, "budgets", ["balance", "list", "takeAlerts", "markAlertsDelivered", "watch"]);
+export function isPeriodUnit(value: unknown): value is PeriodUnit {
+  return value === "day" || value === "week" || value === "month";
+}
+
+/**
+ * Checks a period.
+ *
+ * @throws RangeError that names the field
+ */
+export function checkPeriod({ unit, timeZone }: BudgetPeriod): void {
+  if (!isPeriodUnit(unit))
+    throw new RangeError(`period.unit must be day, week or month, not ${String(unit)}`);
+  if (isTimeZone(timeZone)) return;
+  throw new RangeError(`period.timeZone must be a time zone such as Europe/London, not ${timeZone}`);
 }

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { createMemoryLedger } from "../features/memory-ledger/memory-ledger.js";
+import type { Ledger } from "../features/usage/usage-reports.js";
 import { createLazyQuery } from "../testing/lazy-query.js";
 import { createRecordDelivery, type Delivery } from "./delivery.js";
-import type { Ledger } from "./ledger.js";
-import { createMemoryLedger } from "./memory-ledger.js";
 import type { SettledRecord, UsageRecord } from "./records.js";
 
 const LEASE_MS = 30_000;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { createMemoryLedger } from "../features/memory-ledger/memory-ledger.js";
+import type { Ledger } from "../features/usage/usage-reports.js";
 import { createHolds, type Hold } from "./hold.js";
-import type { Ledger } from "./ledger.js";
-import { createMemoryLedger } from "./memory-ledger.js";
 import { createPriceList } from "./pricing.js";
 import type { BilledRequest } from "./records.js";
 

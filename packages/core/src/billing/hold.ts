@@ -6,7 +6,8 @@ import { createLinkedList, type Link, type LinkedList, removeOldest } from "../u
 import { haveSameFields } from "../util/json.js";
 import { readBudget } from "./budget.js";
 import type { Price, RequestBounds } from "./charge.js";
-import type { Ledger, SettleResult } from "./ledger.js";
+import { KEPT_HOLDS, type MinimalLedger, type SettleResult } from "./ledger.js";
+import { findAbility } from "./ledger-ability.js";
 import {
   type BilledRequest,
   copyFacts,
@@ -85,7 +86,7 @@ interface OpenOptions {
 }
 
 interface HoldParts {
-  readonly ledger: Ledger;
+  readonly ledger: MinimalLedger;
   readonly logger: Logger;
   /** What a request costs if it is unknown what was made. */
   readonly onLost: LostPolicy;
@@ -98,6 +99,7 @@ export function createHolds(parts: HoldParts): Holds {
   const { ledger, logger, now } = parts;
   const openHolds = createLinkedList<Hold>();
   const lateWrites = createLateWrites(logger);
+  const kept = findAbility(ledger, KEPT_HOLDS);
   const holdParts: OpenHoldParts = { ...parts, openHolds, lateWrites };
 
   /** The hold may have been made although the ledger failed. The request is not sent, so it must not be charged. */
@@ -113,7 +115,7 @@ export function createHolds(parts: HoldParts): Holds {
   return {
     open(request, { ttlMs, keepAlive }) {
       let amount: string | null = null;
-      const make = (): ReturnType<Ledger["hold"]> => {
+      const make = (): ReturnType<MinimalLedger["hold"]> => {
         const hold = toHoldRecord(request, ttlMs, now());
         ({ amount } = hold);
         return ledger.hold(hold);
@@ -135,8 +137,7 @@ export function createHolds(parts: HoldParts): Holds {
     },
     adopt: (request) => new OpenHold({ ...holdParts, ledger: NOT_WRITTEN }, request),
     resume: (request) => new OpenHold(holdParts, request),
-    keepUpstream:
-      ledger.keepUpstream && ledger.takeKept && (async (id, upstream) => ledger.keepUpstream?.(id, upstream)),
+    keepUpstream: kept && (async (id, upstream) => await kept.keepUpstream(id, upstream)),
     write: (write, fields) =>
       callStore(write).catch((error: unknown) => lateWrites.repeat(write, error, fields)),
     abandonAll() {
@@ -171,7 +172,7 @@ export function toHoldRecord(
   request: BilledRequest,
   ttlMs: number,
   now: number,
-): Parameters<Ledger["hold"]>[0] {
+): Parameters<MinimalLedger["hold"]>[0] {
   const { budget, bounds, price } = request;
   const amount = price === undefined ? null : estimateAmount(price, bounds);
   const facts = { ...copyFacts(request), amount };
@@ -179,7 +180,7 @@ export function toHoldRecord(
 }
 
 interface OpenHoldParts extends Omit<HoldParts, "ledger"> {
-  readonly ledger: Pick<Ledger, "settle" | "release">;
+  readonly ledger: Pick<MinimalLedger, "settle" | "release">;
   readonly openHolds: LinkedList<Hold>;
   readonly lateWrites: LateWrites;
 }

@@ -1,5 +1,4 @@
-import type { ClientSignal } from "../http.js";
-import type { BudgetPeriod, PeriodSpan } from "./periods.js";
+import type { LedgerAbility } from "./ledger-ability.js";
 import type { HoldRecord, LostPolicy, SettledRecord, UnresolvedRecord, UsageRecord } from "./records.js";
 
 /** The account of a caller; decimal strings. */
@@ -12,67 +11,6 @@ export interface Balance {
 
 /** The result of a hold. A refused hold changes nothing. */
 export type HoldResult = { readonly ok: true } | { readonly ok: false; readonly balance: Balance };
-
-/**
- * Selects records; an absent field selects all. The times are ISO 8601 with a zone, such as `2026-01-31T00:00:00Z`. A
- * ledger rejects any other time, also a date without a time, with a `RangeError`.
- */
-export interface RecordFilter {
-  readonly caller?: string | undefined;
-  readonly model?: string | undefined;
-  /** `""`: unresolved and released records, whose channel is not known. */
-  readonly channel?: string | undefined;
-  /** `""`: records without an end user. */
-  readonly endUser?: string | undefined;
-  /** Records with this value of this tag. With the value `""`, also those without the tag. */
-  readonly tag?: { readonly key: string; readonly value: string } | undefined;
-  /** Records of requests that arrived at this time or later … */
-  readonly from?: string | undefined;
-  /** … and before this time. */
-  readonly to?: string | undefined;
-}
-
-/**
- * The key of totals. There is one line for each value; `day` is in UTC, such as `2026-01-31`. `period` is the budget period
- * of the records, see `UsageRecord.period`. `tag:team` is the value of the tag `team`.
- */
-export type TotalsKey = "caller" | "model" | "channel" | "day" | "period" | "endUser" | `tag:${string}`;
-
-/** One line of totals. */
-export interface UsageTotal {
-  /**
-   * The caller, model, channel, day, period, end user or value of the tag; `""` for the channel of unresolved and released
-   * requests, and for requests without the last three.
-   */
-  readonly key: string;
-  /** The number of records. */
-  readonly requests: number;
-  /** The number of images in the responses. */
-  readonly images: number;
-  /** The exact sum of the charges, a decimal string; those that are `null` count as 0. */
-  readonly charge: string;
-  /** How many of the records are unresolved: the outcome of their requests is not known. */
-  readonly unresolved: number;
-}
-
-/** Options of a report. */
-export interface ReportOptions {
-  /**
-   * Ends the report when it is aborted, with a `DOMException` named `AbortError`. An `AbortSignal`, or the signal of a request.
-   * Default: the report runs to its end.
-   */
-  readonly signal?: ClientSignal | undefined;
-}
-
-/** Reads balances and records. */
-export interface UsageReports {
-  /** A caller's account; zeros for one that was never seen. */
-  balance(caller: string): Promise<Balance>;
-  /** Records in the order of their time, then id; read as they are asked for. */
-  records(filter?: RecordFilter, options?: ReportOptions): AsyncIterable<UsageRecord>;
-  /** Sums, in the order of the key. */
-  totals(by: TotalsKey, filter?: RecordFilter, options?: ReportOptions): Promise<readonly UsageTotal[]>;
-}
 
 /** A stored hold or record that a ledger cannot process. */
 export interface EntryFailure {
@@ -100,7 +38,7 @@ export interface Outbox {
   markDelivered(records: readonly UsageRecord[]): Promise<void>;
 }
 
-/** Options of {@link Ledger.sweep}. */
+/** Options of {@link MinimalLedger.sweep}. */
 export interface SweepOptions {
   /** What lost requests cost: nothing, or their hold. */
   readonly onLost: LostPolicy;
@@ -119,11 +57,11 @@ export interface SweepOptions {
 /** A hold whose process died, and what it stored to be continued. */
 export interface KeptHold {
   readonly hold: HoldRecord;
-  /** What {@link Ledger.keepUpstream} stored. */
+  /** What {@link KeptHoldStore.keepUpstream} stored. */
   readonly upstream: string;
 }
 
-/** Options of {@link Ledger.takeKept}. */
+/** Options of {@link KeptHoldStore.takeKept}. */
 export interface TakeKeptOptions {
   /** The largest number of holds, at least 1. */
   readonly limit: number;
@@ -151,7 +89,7 @@ export interface SettleResult {
  * | `released` | stays | `settled` |
  * | `settled` | stays | stays: the first one counts |
  */
-export interface Ledger extends UsageReports, Outbox {
+export interface MinimalLedger extends Outbox {
   /**
    * Sets money aside if `settled + held + amount ≤ budget`, in one step with the check; `null` counts as 0. With a `period`,
    * the sums are those of the period that contains the time of the ledger, and the hold, its charge and every later
@@ -180,101 +118,31 @@ export interface Ledger extends UsageReports, Outbox {
    * record that is charged nothing or its hold. Returns the new records, sorted by time, then by id. If a hold cannot
    * be ended, the others are still ended.
    *
-   * A hold with something to continue, see {@link keepUpstream}, is lost only if its time is over.
+   * A hold with something to continue, see {@link KeptHoldStore}, is lost only if its time is over.
    */
   sweep(options: SweepOptions): Promise<readonly UnresolvedRecord[]>;
+  /** A caller's account; zeros for one that was never seen. */
+  balance(caller: string): Promise<Balance>;
+}
+
+/**
+ * Lets another process continue a request whose process died. The ledger itself has both methods, or neither: then the holds of
+ * such requests are lost with their process.
+ */
+export interface KeptHoldStore {
   /**
    * Stores with a hold what another process needs to continue its request, if this process dies; opaque. Replaces what was
-   * stored before. Holds that have ended, and those of other ledger objects and of tasks, are left alone. A ledger has both
-   * this method and {@link takeKept}, or neither: then such holds are lost with their process.
+   * stored before. Holds that have ended, and those of other ledger objects and of tasks, are left alone.
    *
    * @throws RangeError if the string is not one that every ledger can keep, or is longer than 1 MiB
    */
-  keepUpstream?(id: string, upstream: string): Promise<void>;
+  keepUpstream(id: string, upstream: string): Promise<void>;
   /**
    * Takes holds with something to continue whose process died, or that the sweep of an ending process left, the oldest
    * first. From now on they belong to this ledger object. With nothing to take it must cost very little.
    */
-  takeKept?(options: TakeKeptOptions): Promise<readonly KeptHold[]>;
+  takeKept(options: TakeKeptOptions): Promise<readonly KeptHold[]>;
 }
 
-/** A caller's account in one period. */
-export interface PeriodBalance extends Balance, PeriodSpan {
-  /** The id of the caller. */
-  readonly caller: string;
-}
-
-/** The account of a caller in a period, or over all time. */
-export interface CallerBalance extends Balance, Partial<Pick<PeriodSpan, "from" | "to">> {}
-
-/** Selects period balances; an absent field selects all. */
-export interface PeriodFilter {
-  readonly caller?: string | undefined;
-  /** Periods with this unit. */
-  readonly unit?: BudgetPeriod["unit"] | undefined;
-  /** The largest number of balances, from 1 to 1,000. Default 100. */
-  readonly limit?: number | undefined;
-}
-
-/** The charges of a caller reached a part of its budget. */
-export interface BudgetAlert {
-  /** The same for each delivery of this alert. Each caller, period and threshold has its own. */
-  readonly id: string;
-  /** The id of the caller. */
-  readonly caller: string;
-  /** In percent of the budget. */
-  readonly threshold: BudgetThreshold;
-  /** The period; absent for a budget over all time. */
-  readonly period?: (BudgetPeriod & PeriodSpan) | undefined;
-  /** The budget, a decimal string. */
-  readonly budget: string;
-  /** The charges when the threshold was reached, a decimal string. */
-  readonly settled: string;
-  /** When the threshold was reached, by the clock of the ledger: ISO 8601 in UTC. */
-  readonly time: string;
-}
-
-/** In percent. */
-export type BudgetThreshold = 50 | 80 | 100;
-
-/**
- * Keeps the balances of periods beside those over all time. The ledgers in memory, of `@calotype/sqlite` and of
- * `@calotype/postgres` have one, as the member `budgets`. A ledger without it ignores `HoldRecord.period`; the gateway then
- * refuses budgets with a period.
- */
-export interface BudgetStore {
-  /** A caller's account in the period that contains the present time of the ledger. Zeros if it has none. */
-  balance(caller: string, period: BudgetPeriod): Promise<PeriodBalance>;
-  /**
-   * The accounts of several callers, in their order: in the period that contains the present time of the ledger, or over all
-   * time without a period. Zeros for a caller that has none. Absent: they are read one by one.
-   *
-   * @param callers at most 1,000
-   */
-  balances?(callers: readonly string[], period: BudgetPeriod | undefined): Promise<readonly CallerBalance[]>;
-  /**
-   * The accounts of past and present periods in which money was held or charged, the newest first, then by caller. They are
-   * kept for good.
-   */
-  list(filter?: PeriodFilter): Promise<readonly PeriodBalance[]>;
-  /**
-   * Returns alerts that were not delivered yet, the oldest first, and leases them. During the lease no other call returns
-   * them. Alerts that are not marked as delivered by then are returned again. An alert is written in the transaction of the
-   * charge that reached its threshold, once for each caller, period and threshold.
-   *
-   * @param limit the maximum number of alerts
-   * @param leaseMs the lease in milliseconds
-   */
-  takeAlerts(limit: number, leaseMs: number): Promise<readonly BudgetAlert[]>;
-  markAlertsDelivered(alerts: readonly BudgetAlert[]): Promise<void>;
-  /**
-   * Calls the listener when this process has written an alert. Not every alert is reported: also look now and then. Returns the
-   * function that ends this. A listener must not throw.
-   */
-  readonly watch: (listener: () => void) => () => void;
-}
-
-/** A ledger that also keeps the balances of periods. */
-export interface BudgetLedger extends Ledger {
-  readonly budgets: BudgetStore;
-}
+/** Finds what lets another process continue a request. */
+export const KEPT_HOLDS: LedgerAbility<KeptHoldStore> = { methods: ["keepUpstream", "takeKept"] };

@@ -1,13 +1,15 @@
-import { createMemoryHistory } from "#memory-history";
 import { createLinkedList, type Link, type LinkedList } from "../util/collections.js";
-import { type Decimal, readDecimal } from "../util/decimal.js";
-import type { CallerLedger } from "./caller-store.js";
-import type { Balance, BudgetLedger, RecordFilter, ReportOptions, SettleResult } from "./ledger.js";
-import { createMemoryBalances } from "./memory-balances.js";
-import { createMemoryCallers } from "./memory-callers.js";
-import { createMemoryTasks } from "./memory-tasks.js";
-import { findPeriod } from "./periods.js";
 import {
+  addDecimals,
+  type Decimal,
+  formatDecimal,
+  isAtMost,
+  negateDecimal,
+  readDecimal,
+} from "../util/decimal.js";
+import type { Balance, KeptHoldStore, MinimalLedger, SettleResult } from "./ledger.js";
+import {
+  compareAge,
   copyRecord,
   type HoldRecord,
   type LostPolicy,
@@ -18,10 +20,7 @@ import {
   type UsageRecord,
   withPeriod,
 } from "./records.js";
-import { assertWanted, compareAge, createRecordMatcher, sumRecords } from "./reports.js";
 import { checkHold, checkRecord, checkUpstream } from "./stored-entries.js";
-import type { TaskLedger } from "./task-store.js";
-import type { HistoryLedger } from "./usage-history.js";
 
 interface CountedHold {
   readonly hold: HoldRecord;
@@ -36,7 +35,7 @@ interface CountedHold {
   isLeft: boolean;
 }
 
-/** Options of {@link createMemoryLedger}. */
+/** Options of a ledger in memory. */
 export interface MemoryLedgerOptions {
   /** Milliseconds since 1970. Default `Date.now`. */
   readonly now?: (() => number) | undefined;
@@ -44,55 +43,74 @@ export interface MemoryLedgerOptions {
   readonly maxRecords?: number | undefined;
 }
 
-/**
- * A ledger in the memory of this process, for development and for a single process. Balances and records are lost when
- * the process ends.
- *
- * Balances are exact and include every charge; those of periods are kept for 10,000 callers and periods. The ledger keeps the
- * newest `maxRecords` records: it drops the record that was delivered first, then a leased record, then the oldest undelivered
- * record. A dropped record is missing in `records` and `totals`, its charge stays in the balance, and its id is forgotten.
- *
- * It keeps totals, also of dropped records, for 20,000 combinations of hour, caller, model and channel; not on Workers.
- *
- * It also keeps 1,000 tasks, see `TaskStore.submit`. When it is full, it drops tasks that ended longest ago, of the caller
- * that has most. And it keeps 10,000 callers that are created at run time.
- *
- * @param options how many records are kept, and for tests the clock
- * @throws RangeError if `maxRecords` is not a whole number of at least 1
- * @example
- * ```ts
- * import { createMemoryLedger } from "@calotype/core/billing";
- *
- * const ledger = createMemoryLedger({ maxRecords: 100_000 });
- * const { settled, held } = await ledger.balance("me");
- * ```
- */
-export function createMemoryLedger({
-  now = Date.now,
-  maxRecords = 10_000,
-}: MemoryLedgerOptions = {}): TaskLedger & CallerLedger & BudgetLedger & Partial<HistoryLedger> {
-  if (!Number.isSafeInteger(maxRecords) || maxRecords < 1) {
-    throw new RangeError(`maxRecords must be a whole number of at least 1, not ${String(maxRecords)}`);
-  }
-  const balances = createMemoryBalances(now);
+/** The account of a caller. */
+export interface Account {
+  settled: Decimal;
+  held: Decimal;
+}
+
+/** Whether the budget of a hold, if there is one, covers it. */
+export function isCovered({ budget }: HoldRecord, amount: Decimal, { settled, held }: Account): boolean {
+  return (
+    budget === undefined || isAtMost(addDecimals(addDecimals(settled, held), amount), readDecimal(budget))
+  );
+}
+
+/** The account as decimal strings. */
+export function toBalance({ settled, held }: Account): Balance {
+  return { settled: formatDecimal(settled), held: formatDecimal(held) };
+}
+
+/** The accounts of the callers. */
+export interface MemoryAccounts {
+  /** The balance of a caller over all time. */
+  of(caller: string): Balance;
+  /** The key of the period in which a hold counts. `undefined`: none. */
+  periodOf(hold: HoldRecord): string | undefined;
+  /** Adds a hold if its budget covers it. Otherwise returns the balance that the budget was compared with. */
+  reserve(hold: HoldRecord, amount: Decimal, period: string | undefined): Balance | undefined;
+  /** Adds an amount, which may be negative. It also counts in the period, if there is one. */
+  add(field: keyof Balance, caller: string, amount: Decimal, period: string | undefined): void;
+}
+
+/** The holds and records in memory. What changes them in one step with something else calls these methods, which are synchronous. */
+export interface MemoryMoney {
+  /** Makes the hold of a task, which only ends with the task. Returns the balance if the budget does not cover it. */
+  hold(hold: HoldRecord): Balance | undefined;
+  settle(record: SettledRecord): SettleResult;
+  release(id: string): void;
+  /** Ends the hold of a task whose outcome is unknown. `undefined`: the task has no hold any more. */
+  lose(id: string, onLost: LostPolicy): UnresolvedRecord | undefined;
+}
+
+/** What the money in memory consists of. */
+export interface MemoryMoneyOptions {
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly accounts: MemoryAccounts;
+  readonly records: MemoryRecords;
+  /** Learns of each record that is stored, and of each that is about to be replaced. */
+  readonly watcher?: Record<"add" | "takeBack", (record: UsageRecord) => void> | undefined;
+}
+
+/** Creates a ledger in the memory of this process that keeps the money and nothing else. */
+export function createMemoryMoney({ now, accounts, records, watcher }: MemoryMoneyOptions) {
   const holds = new Map<string, CountedHold>();
-  const records = createRecordStore(now, maxRecords);
-  const history = createMemoryHistory?.(records);
 
   function endHold({ hold, amount, period }: CountedHold): void {
     holds.delete(hold.id);
-    balances.free(hold.caller, amount, period);
+    accounts.add("held", hold.caller, negateDecimal(amount), period);
   }
 
   function keep(record: UsageRecord): void {
-    balances.charge(record.caller, readDecimal(record.charge), record.period);
+    accounts.add("settled", record.caller, readDecimal(record.charge), record.period);
     records.keep(record);
-    history?.add(record);
+    watcher?.add(record);
   }
 
   function takeBack(record: UsageRecord): void {
-    balances.refund(record.caller, readDecimal(record.charge), record.period);
-    history?.takeBack(record);
+    accounts.add("settled", record.caller, negateDecimal(readDecimal(record.charge)), record.period);
+    watcher?.takeBack(record);
   }
 
   /** Returns the balance if the budget does not cover the hold. */
@@ -100,8 +118,8 @@ export function createMemoryLedger({
     const { id } = hold;
     if (holds.has(id) || records.find(id) !== undefined) return undefined;
     const amount = readDecimal(hold.amount);
-    const period = hold.period && findPeriod(hold.period, now()).key;
-    const balance = balances.reserve(hold, amount, period);
+    const period = accounts.periodOf(hold);
+    const balance = accounts.reserve(hold, amount, period);
     if (balance !== undefined) return balance;
     holds.set(id, { hold: { ...hold }, amount, period, endsAt, upstream: undefined, isLeft: false });
     return undefined;
@@ -143,25 +161,8 @@ export function createMemoryLedger({
     return copyRecord(record);
   }
 
-  const tasks = createMemoryTasks({
-    now,
-    money: {
-      hold: (hold) => makeHold(hold, undefined),
-      settle,
-      release,
-      lose: (id, onLost) => {
-        const open = holds.get(id);
-        return open && lose(open, onLost);
-      },
-    },
-  });
-
   // No method awaits anything, so each is atomic.
-  return {
-    tasks,
-    callers: createMemoryCallers(now),
-    budgets: balances.store,
-    ...(history && { history: history.history }),
+  const ledger: MinimalLedger & KeptHoldStore = {
     async hold(hold) {
       checkHold(hold);
       const balance = makeHold(hold, now() + hold.ttlMs);
@@ -206,32 +207,23 @@ export function createMemoryLedger({
       for (const record of delivered) records.markDelivered(record);
     },
     async balance(caller) {
-      return balances.of(caller);
-    },
-    records: (filter = {}, options = {}) => readRecords(records, filter, options),
-    async totals(by, filter = {}, options = {}) {
-      assertWanted(options);
-      return sumRecords(records.all().filter(createRecordMatcher(filter)), by);
+      return accounts.of(caller);
     },
   };
-}
-
-/** The records as they are when the first is asked for. Each is the reader's own copy. */
-async function* readRecords(
-  records: RecordStore,
-  filter: RecordFilter,
-  options: ReportOptions,
-): AsyncGenerator<UsageRecord> {
-  assertWanted(options);
-  const found = records.all().filter(createRecordMatcher(filter)).toSorted(compareAge);
-  for (const record of found) {
-    assertWanted(options);
-    yield copyRecord(record);
-  }
+  const money: MemoryMoney = {
+    hold: (hold) => makeHold(hold, undefined),
+    settle,
+    release,
+    lose(id, onLost) {
+      const open = holds.get(id);
+      return open && lose(open, onLost);
+    },
+  };
+  return { ledger, money };
 }
 
 /** The newest records by id, and whether they were delivered. */
-interface RecordStore {
+export interface MemoryRecords {
   find(id: string): UsageRecord | undefined;
   /** Keeps a record to be delivered. It replaces an older version. */
   keep(record: UsageRecord): void;
@@ -241,7 +233,7 @@ interface RecordStore {
   all(): UsageRecord[];
 }
 
-/** A record, in one of the lists of a {@link RecordStore}. A class, because V8 may give literals long-lived memory. */
+/** A record, in one of the lists of a {@link MemoryRecords}. A class, because V8 may give literals long-lived memory. */
 class KeptRecord {
   readonly record: UsageRecord;
   /** The position of the record in the order in which records were kept. */
@@ -269,7 +261,10 @@ class KeptRecord {
  * Each record is in one of three lists, in the order in which it was added to the list. All waiting records were kept
  * after all leased ones, because the oldest are leased first.
  */
-function createRecordStore(now: () => number, maxRecords: number): RecordStore {
+export function createMemoryRecords(now: () => number, maxRecords = 10_000): MemoryRecords {
+  if (!Number.isSafeInteger(maxRecords) || maxRecords < 1) {
+    throw new RangeError(`maxRecords must be a whole number of at least 1, not ${String(maxRecords)}`);
+  }
   const byId = new Map<string, KeptRecord>();
   const waiting = createLinkedList<KeptRecord>();
   const leased = createLinkedList<KeptRecord>();

@@ -8,9 +8,10 @@ import type {
   SentTo,
   Usage,
 } from "../types.js";
+import { compareStrings } from "../util/compare-strings.js";
 import type { Writable } from "../util/writable.js";
+import type { BudgetPeriod } from "./budget.js";
 import type { Charge, ChargeDerivation, Price, RequestBounds } from "./charge.js";
-import type { BudgetPeriod } from "./periods.js";
 import { chargeOutcome, type PriceBasis, toPriceBasis } from "./price-basis.js";
 import { copyUsage, cutUsage, keepCounts, keepMade } from "./usage.js";
 
@@ -40,7 +41,7 @@ export interface HoldRecord {
   readonly tags?: Readonly<Record<string, string>> | undefined;
   /**
    * The duration of the hold in milliseconds, by the clock of the ledger: from 0 to ten years. A hold that is still
-   * open after this time is lost, see {@link Ledger.sweep}.
+   * open after this time is lost, see {@link MinimalLedger.sweep}.
    */
   readonly ttlMs: number;
   /**
@@ -385,4 +386,14 @@ function findCutPixels(
   if (maxPixels === undefined) return undefined;
   const largest = made.reduce((most, { size = "" }) => Math.max(most, countPixels(size) ?? 0), 0);
   return largest > maxPixels ? largest : undefined;
+}
+
+/** The order of holds and records: by their time, then by their id. */
+export function compareAge(one: Aged, other: Aged): number {
+  return compareStrings(one.time, other.time) || compareStrings(one.id, other.id);
+}
+
+interface Aged {
+  readonly time: string;
+  readonly id: string;
 }

@@ -1,11 +1,9 @@
 import { checkInstant } from "../util/instant.js";
 import { isJsonObject } from "../util/json.js";
 import { isName, NAME_RULE } from "../util/name.js";
-import type { CallerUpdate } from "./caller-store.js";
+import { checkPeriod } from "./budget.js";
 import type { EntryFailure } from "./ledger.js";
-import { checkPeriod } from "./periods.js";
 import type { HoldRecord, SettledRecord, UsageRecord } from "./records.js";
-import type { NewTask, TaskEnd, WebhookAttempt } from "./task-store.js";
 
 /** The longest a hold may last: ten years. */
 const MAX_TTL_MS = 3652 * 86_400_000;
@@ -39,122 +37,20 @@ export function checkRecord(record: SettledRecord): void {
   checkMoney(record.charge, "charge");
 }
 
-/** The longest opaque string of a task, in UTF-16 code units. */
-const MAX_TASK_STRING = 1024 * 1024;
-const MAX_WEBHOOKS = 16;
+/** The longest opaque string of a task or a hold, in UTF-16 code units. */
+const MAX_OPAQUE = 1024 * 1024;
 
 /**
- * Checks the input of `TaskStore.submit`. Every task store calls this first, so that all stores refuse the same input.
- *
- * @throws RangeError that names the field, also if the hold does not belong to the task
- */
-export function checkTask(task: NewTask, hold: HoldRecord): void {
-  for (const field of ["id", "requestId", "caller", "model"] as const) checkName(task[field], field);
-  if (task.repeat !== undefined) {
-    checkName(task.repeat.key, "repeat.key");
-    checkName(task.repeat.fingerprint, "repeat.fingerprint");
-  }
-  checkTaskString(task.input, "input");
-  if (task.webhooks.length > MAX_WEBHOOKS) {
-    throw new RangeError(`a task has at most ${MAX_WEBHOOKS} webhooks, not ${task.webhooks.length}`);
-  }
-  for (const name of task.webhooks) checkName(name, "webhooks");
-  checkDuration(task.ttlMs, "ttlMs");
-  checkDuration(task.keepMs, "keepMs");
-  checkHold(hold);
-  if (hold.id !== task.requestId || hold.task !== task.id || hold.caller !== task.caller) {
-    throw new RangeError("the hold of a task must have its requestId as id, its id as task, and its caller");
-  }
-}
-
-/**
- * Checks the input of `TaskStore.end`.
- *
- * @throws RangeError that names the field
- */
-export function checkTaskEnd({ result = "", error = "", record }: TaskEnd): void {
-  checkTaskString(result, "result");
-  checkTaskString(error, "error");
-  if (record !== undefined) checkRecord(record);
-}
-
-/**
- * Checks the input of `TaskStore.addImages`.
- *
- * @throws RangeError if the images are not strings that every store can keep, or are longer than 1 MiB together
- */
-export function checkTaskImages(images: readonly string[]): void {
-  checkTaskString(images.join(""), "images");
-}
-
-/**
- * Checks the input of `TaskStore.keepUpstream` and `Ledger.keepUpstream`.
+ * Checks the input of `TaskStore.keepUpstream` and `KeptHoldStore.keepUpstream`.
  *
  * @throws RangeError if it is not a string that every store can keep, or is longer than 1 MiB
  */
 export function checkUpstream(upstream: string): void {
-  checkTaskString(upstream, "upstream");
+  checkOpaque(upstream, "upstream");
 }
 
-/**
- * Checks the input of `WebhookStore.finish`.
- *
- * @throws RangeError that names the field
- */
-export function checkWebhookAttempt(attempt: WebhookAttempt): void {
-  if (attempt.kind === "retry") checkDuration(attempt.delayMs, "delayMs");
-  if (attempt.kind !== "delivered") checkTaskString(attempt.error, "error");
-}
-
-const MAX_CALLER_SETTINGS = 65_536;
-const MAX_CALLER_DETAILS = 262_144;
-const MAX_CALLER_KEYS = 32;
-/** The largest time of a `Date`, in milliseconds since 1970, in the year 9999. */
-const MAX_TIME = 253_402_300_799_999;
-
-/**
- * Checks what `CallerStore.create` and `CallerStore.change` write. Every caller store calls this first, so that all stores
- * refuse the same input.
- *
- * @throws RangeError that names the field
- */
-export function checkCallerUpdate(id: string, { caller, audit }: CallerUpdate): void {
-  checkStoredCallerId(id);
-  checkOpaque(caller.settings, "settings", MAX_CALLER_SETTINGS);
-  if (caller.keys.length > MAX_CALLER_KEYS) {
-    throw new RangeError(`a caller has at most ${MAX_CALLER_KEYS} keys, not ${caller.keys.length}`);
-  }
-  for (const { hash, hint, createdAt, endsAt } of caller.keys) {
-    if (!/^[\da-f]{64}$/.test(hash)) throw new RangeError("hash must be 64 hexadecimal digits in lower case");
-    checkName(hint, "hint");
-    checkTime(createdAt, "createdAt");
-    if (endsAt !== undefined) checkTime(endsAt, "endsAt");
-  }
-  if (caller.revokedAt !== undefined) checkTime(caller.revokedAt, "revokedAt");
-  checkName(audit.by, "by");
-  checkOpaque(audit.details, "details", MAX_CALLER_DETAILS);
-}
-
-/**
- * Checks the id of a stored caller, for stores that use it before they have the rest.
- *
- * @throws RangeError
- */
-export function checkStoredCallerId(id: string): void {
-  if (id === "") throw new RangeError("id must not be empty");
-  checkName(id, "id");
-}
-
-function checkTime(time: number, field: string): void {
-  if (Number.isInteger(time) && time >= 0 && time <= MAX_TIME) return;
-  throw new RangeError(`${field} must be a time in milliseconds since 1970, not ${time}`);
-}
-
-function checkTaskString(value: string, field: string): void {
-  checkOpaque(value, field, MAX_TASK_STRING);
-}
-
-function checkOpaque(value: string, field: string, maxLength: number): void {
+/** @throws RangeError if an opaque string is too long, or not one that every ledger can keep */
+export function checkOpaque(value: string, field: string, maxLength = MAX_OPAQUE): void {
   if (value.length > maxLength) {
     throw new RangeError(`${field} has at most ${maxLength} characters, not ${value.length}`);
   }
@@ -256,12 +152,14 @@ function checkNames({ id, time, caller, group, model }: HoldRecord | SettledReco
   checkInstant(time, "time");
 }
 
-function checkDuration(ms: number, field: string): void {
+/** @throws RangeError */
+export function checkDuration(ms: number, field: string): void {
   if (ms >= 0 && ms <= MAX_TTL_MS) return;
   throw new RangeError(`${field} must be a number of milliseconds from 0 to ${MAX_TTL_MS}, not ${ms}`);
 }
 
-function checkName(value: string, field: string): void {
+/** @throws RangeError if a name is too long or not one that every ledger can keep */
+export function checkName(value: string, field: string): void {
   if (!isName(value)) {
     throw new RangeError(`${field} must be ${NAME_RULE}, not ${JSON.stringify(value).slice(0, 60)}`);
   }

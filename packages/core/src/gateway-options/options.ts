@@ -1,16 +1,18 @@
 import type { Authenticate, CallerOptions } from "../auth/authenticate.js";
-import type { BudgetAlert, Ledger } from "../billing/ledger.js";
+import type { MinimalLedger } from "../billing/ledger.js";
 import type { UsageRecord } from "../billing/records.js";
 import type { ChannelOptions } from "../channels/channel.js";
 import type { Telemetry } from "../contract/telemetry.js";
 import type { BeforeSend, FailureEvent, RequestEvent } from "../events.js";
 import type { Family } from "../families/family.js";
+import type { BudgetAlert } from "../features/budgets/budget-store.js";
 import type { CorsOptions } from "../features/cors/cors.js";
 import type { AdmissionStore } from "../features/limits/store.js";
 import type { ReferencePage } from "../features/reference-page/reference-page.js";
 import type { AfterImage } from "../features/results/after-image.js";
 import type { ResultsOptions } from "../features/results/results-options.js";
 import type { TaskOptions } from "../features/tasks/task-options.js";
+import type { Ledger } from "../features/usage/usage-reports.js";
 import type { WebhooksOptions } from "../features/webhooks/webhook-options.js";
 import type { Logger } from "../logger.js";
 import type { CapabilityRows, ModelOptions } from "../models/resolve-model.js";
@@ -131,7 +133,7 @@ export interface GatewayOptions extends Preferences {
   /** Families in addition to `seedream` and `qwen-image`: `openai`, `gemini`, or your own. */
   families?: readonly Family[] | undefined;
   /** Stores holds, charges and records. Default: in the memory of this process, with a limited number. */
-  ledger?: Ledger | undefined;
+  ledger?: MinimalLedger | Ledger | undefined;
   /**
    * Stores the counters of limits, idempotency keys and cooldowns. Default: in the memory of this process, with a
    * limited number.

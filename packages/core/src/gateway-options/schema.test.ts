@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createMemoryLedger } from "../billing/memory-ledger.js";
 import { createMemoryAdmissionStore } from "../features/limits/memory-store.js";
+import { createMemoryLedger } from "../features/memory-ledger/memory-ledger.js";
 import { createGateway } from "../gateway.js";
 import { GatewayOptionsError } from "./check-options.js";
 import type { GatewayOptions } from "./options.js";
@@ -104,7 +104,7 @@ describe("a wrong option is named", () => {
   const NAME = "a string of at most 512 bytes in UTF-8, without NUL and without an unpaired surrogate";
   const END = "must be a Date, or a time with a zone such as 2027-01-31T00:00:00Z";
   const LEDGER =
-    "must have the functions hold, settle, release, sweep, takeUndelivered, markDelivered, balance, records, totals";
+    "must have the functions hold, settle, release, sweep, balance, takeUndelivered, markDelivered";
   const BILLING = { model_details: PRICES };
 
   const RESULTS_URL = "must be an http or https address without query, fragment and credentials";

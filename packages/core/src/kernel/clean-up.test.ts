@@ -1,8 +1,8 @@
 import { expect, it, vi } from "vitest";
-import { createMemoryLedger } from "../billing/memory-ledger.js";
-import type { TaskLedger } from "../billing/task-store.js";
 import { GatewayError } from "../errors.js";
 import { createMemoryAdmissionStore } from "../features/limits/memory-store.js";
+import { createMemoryLedger } from "../features/memory-ledger/memory-ledger.js";
+import type { TaskLedger } from "../features/task-store/task-store.js";
 import type { GatewayOptions } from "../gateway-options/options.js";
 import { cutOffWhenPolled, DONE, openDarkroom, openWaitingDarkroom } from "../testing/open-darkroom.js";
 import { ASYNC, openTaskGateway } from "../testing/task-gateway.js";

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createRecordDelivery } from "../billing/delivery.js";
 import { createHolds } from "../billing/hold.js";
-import type { EntryFailure, Ledger } from "../billing/ledger.js";
-import { createMemoryLedger } from "../billing/memory-ledger.js";
+import type { EntryFailure } from "../billing/ledger.js";
 import type { HoldRecord } from "../billing/records.js";
+import { createMemoryLedger } from "../features/memory-ledger/memory-ledger.js";
+import type { Ledger } from "../features/usage/usage-reports.js";
 import { createMaintenance, type MaintenanceParts } from "./lifecycle.js";
 
 const INTERVAL_MS = 10_000;

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createRecordDelivery } from "../billing/delivery.js";
 import { createHolds, type Hold } from "../billing/hold.js";
-import type { Ledger } from "../billing/ledger.js";
-import { createMemoryLedger } from "../billing/memory-ledger.js";
 import { createPriceList } from "../billing/pricing.js";
 import type { UsageRecord } from "../billing/records.js";
+import { createMemoryLedger } from "../features/memory-ledger/memory-ledger.js";
+import type { Ledger } from "../features/usage/usage-reports.js";
 import type { Transport } from "../upstream/transport.js";
 import { createMaintenance, createTracker, shutDown } from "./lifecycle.js";
 

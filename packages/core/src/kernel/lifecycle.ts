@@ -1,6 +1,6 @@
 import { type AlertDelivery, type Delivery, onceForEachId } from "../billing/delivery.js";
 import type { Holds } from "../billing/hold.js";
-import type { EntryFailure, Ledger } from "../billing/ledger.js";
+import type { EntryFailure, MinimalLedger } from "../billing/ledger.js";
 import type { LostPolicy } from "../billing/records.js";
 import type { Chore } from "../contract/chore.js";
 import { GatewayError } from "../errors.js";
@@ -55,7 +55,7 @@ export interface Maintenance {
 
 /** What maintenance needs of the gateway. */
 export interface MaintenanceParts {
-  readonly ledger: Ledger;
+  readonly ledger: MinimalLedger;
   readonly delivery: Delivery;
   /** Delivers alerts about budgets. */
   readonly alerts?: AlertDelivery | undefined;

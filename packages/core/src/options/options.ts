@@ -1,5 +1,5 @@
 import type { Authenticate, CallerOptions } from "../auth/authenticate.js";
-import type { Ledger } from "../billing/ledger.js";
+import type { MinimalLedger } from "../billing/ledger.js";
 import type { PriceTables } from "../billing/model-details.js";
 import type { LostPolicy } from "../billing/records.js";
 import type { ChannelOptions } from "../channels/channel.js";
@@ -32,7 +32,7 @@ export interface RelatedOptions {
   callers?: readonly CallerOptions[] | undefined;
   authenticate?: Authenticate | undefined;
   billing?: LoadedBilling | undefined;
-  ledger?: Ledger | undefined;
+  ledger?: MinimalLedger | undefined;
 }
 
 /** How long responses are stored for repeated requests, and up to which size. */

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { hasFunctions } from "../billing/ledger-ability.js";
 import type { CallerLimits, Preferences } from "../types.js";
 import { isName, NAME_RULE } from "../util/name.js";
 import type { Fields } from "../util/parse-fields.js";
@@ -68,14 +69,5 @@ export function wholeUpTo(min: number, max: number) {
 export function withMethods(...methods: readonly string[]) {
   return z.optional(
     z.custom<never>((value) => hasFunctions(value, methods), `must have the functions ${methods.join(", ")}`),
-  );
-}
-
-/** Whether a value is an object with these methods. */
-export function hasFunctions(value: unknown, methods: readonly string[]): boolean {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    methods.every((method) => typeof Reflect.get(value, method) === "function")
   );
 }

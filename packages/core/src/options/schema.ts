@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import type { UsageReports } from "../billing/ledger.js";
 import type { PriceTables } from "../billing/model-details.js";
 import type { ModelOptions } from "../models/resolve-model.js";
 import type { BodyLimits } from "../request/read-request.js";
@@ -90,8 +89,6 @@ const family = z.looseObject(
   "must be a family",
 );
 
-const REPORTS = ["balance", "records", "totals"] satisfies (keyof UsageReports)[];
-
 /** How the gateway and its models are named. */
 export const nameOptions = {
   basePath: z.optional(z.string(BASE_PATH).check(z.regex(/^(?:\/[\w.~-]+)+$/, BASE_PATH))),
@@ -117,7 +114,7 @@ export const providerOptions = {
 export const callOptions = {
   billing: z.optional(billing),
   limits,
-  ledger: withMethods("hold", "settle", "release", "sweep", "takeUndelivered", "markDelivered", ...REPORTS),
+  ledger: withMethods("hold", "settle", "release", "sweep", "balance", "takeUndelivered", "markDelivered"),
   admission: withMethods("admit", "finish", "setCooldown"),
   idempotency: z.optional(
     z.strictObject(

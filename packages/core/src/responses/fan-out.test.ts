@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
-import { createMemoryLedger } from "../billing/memory-ledger.js";
 import type { Family } from "../families/family.js";
 import { qwenImage } from "../families/index.js";
+import { createMemoryLedger } from "../features/memory-ledger/memory-ledger.js";
 import type { GatewayOptions } from "../gateway-options/options.js";
 import type { ModelOptions } from "../models/resolve-model.js";
 import {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { GatewayOptions } from "../gateway-options/options.js";
 import { type LoopbackServer, startServer } from "../testing/start-server.js";
 import {
@@ -19,12 +19,6 @@ import { deliverSmall } from "./linked-images.js";
 
 const MODEL = "image-2.0";
 const IMAGE = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7) % 256));
-
-const cleanUps: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
-});
 
 interface Provider extends LoopbackServer {
   /** The links of its next response, absolute or by path. */
@@ -57,7 +51,7 @@ async function startProvider(serve: Serve = serveImage): Promise<Provider> {
     );
   });
   const provider: Provider = { ...server, links: ["/1.png"], downloads };
-  cleanUps.push(server.close);
+  onTestFinished(server.close);
   return provider;
 }
 
@@ -80,7 +74,7 @@ function startGateway(
     billing: { model_details: { [MODEL]: { pricing_mode: "per-request", model_price: "0.2" } } },
   };
   const test = createTestGateway(undefined, gatewayOptions, { transport: createTransport() });
-  cleanUps.push(() => test.gateway.close());
+  onTestFinished(() => test.gateway.close());
   return test;
 }
 
@@ -190,7 +184,7 @@ describe("b64_json from a provider that returns links", () => {
   it("is not downloaded from another server of this machine, for any spelling of the link", async () => {
     const provider = await startProvider();
     const other = await startServer((_request, response) => void response.end("secret"));
-    cleanUps.push(other.close);
+    onTestFinished(other.close);
     const { port } = new URL(other.url);
     const links = [
       `http://127.0.0.1:${port}/`,
@@ -221,7 +215,7 @@ describe("b64_json from a provider that returns links", () => {
   it("is downloaded from a name of this machine only if the operator allows it", async () => {
     const provider = await startProvider();
     const other = await startServer(() => {});
-    cleanUps.push(other.close);
+    onTestFinished(other.close);
     provider.links = [`https://localhost:${new URL(other.url).port}/`];
     await ask(startGateway(provider, { resultHosts: ["images.internal"] }));
     expect(other.connections()).toBe(0);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createMemoryLedger } from "../billing/memory-ledger.js";
 import type { SettledRecord } from "../billing/records.js";
+import { createMemoryLedger } from "../features/memory-ledger/memory-ledger.js";
 import { cutEvery } from "../testing/cut-bytes.js";
 import { HELD, imageBase64, largeResponse, openLarge, RELAYED } from "../testing/large-responses.js";
 import { createScriptedSource } from "../testing/scripted-source.js";

@@ -1,13 +1,13 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Dependencies } from "../assemble.js";
 import type { ModelDetails } from "../billing/model-details.js";
 import type { FailureEvent } from "../events.js";
 import { type StreamReader, seedream } from "../families/index.js";
 import type { GatewayOptions } from "../gateway-options/options.js";
 import { createScriptedSource, endedSource, type ScriptedSource } from "../testing/scripted-source.js";
-import { startServer } from "../testing/start-server.js";
+import { serve } from "../testing/start-server.js";
 import {
   ARK_KEY,
   ARK_RESPONSE,
@@ -725,50 +725,43 @@ describe("a provider that stops in mid-stream, over fetch", () => {
   });
 });
 
-describe("a stream over sockets", () => {
-  const cleanUps: (() => Promise<void>)[] = [];
-
-  afterEach(async () => {
-    for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
+/** A gateway on Node's own transport, in front of a provider that responds as the test writes. */
+async function start(write: (response: ServerResponse) => void, idleMs = 5_000) {
+  const closed = Promise.withResolvers<void>();
+  const server = await serve((request, response) => {
+    request.resume();
+    response.on("close", closed.resolve);
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    write(response);
   });
+  const channel = {
+    id: "ark",
+    family: "seedream",
+    apiKey: ARK_KEY,
+    baseUrl: `${server.url}/api/v3`,
+    timeouts: { idleSeconds: idleMs / 1000 },
+  };
+  const test = createTestGateway(
+    undefined,
+    {
+      ...pricedAt(BY_REQUEST),
+      fetch: undefined,
+      channels: [
+        channel,
+        { id: "bailian", family: "qwen-image", apiKey: ARK_KEY, baseUrl: `${server.url}/api/v1` },
+      ],
+    },
+    { transport: createTransport() },
+  );
+  onTestFinished(() => test.gateway.close());
+  return {
+    ...test,
+    ask: (body: object = REQUEST) => test.gateway.fetch(createPost(body)),
+    closed: closed.promise,
+  };
+}
 
-  /** A gateway on Node's own transport, in front of a provider that responds as the test writes. */
-  async function start(write: (response: ServerResponse) => void, idleMs = 5_000) {
-    const closed = Promise.withResolvers<void>();
-    const server = await startServer((request, response) => {
-      request.resume();
-      response.on("close", closed.resolve);
-      response.writeHead(200, { "content-type": "text/event-stream" });
-      write(response);
-    });
-    cleanUps.push(server.close);
-    const channel = {
-      id: "ark",
-      family: "seedream",
-      apiKey: ARK_KEY,
-      baseUrl: `${server.url}/api/v3`,
-      timeouts: { idleSeconds: idleMs / 1000 },
-    };
-    const test = createTestGateway(
-      undefined,
-      {
-        ...pricedAt(BY_REQUEST),
-        fetch: undefined,
-        channels: [
-          channel,
-          { id: "bailian", family: "qwen-image", apiKey: ARK_KEY, baseUrl: `${server.url}/api/v1` },
-        ],
-      },
-      { transport: createTransport() },
-    );
-    cleanUps.push(() => test.gateway.close());
-    return {
-      ...test,
-      ask: (body: object = REQUEST) => test.gateway.fetch(createPost(body)),
-      closed: closed.promise,
-    };
-  }
-
+describe("a stream over sockets", () => {
   it("arrives complete", async () => {
     const text = image(0) + image(1) + completed(usageOf(2, 32_768)) + DONE;
     const { ask, records } = await start((response) => response.end(text));

@@ -1,4 +1,4 @@
-import type { Task } from "../billing/task-store.js";
+import type { Task } from "../features/task-store/task-store.js";
 
 /** A task that waits for a worker, with the given members in place of the defaults. */
 export function createTask(members: Partial<Task> = {}): Task {

@@ -1,4 +1,4 @@
-import type { TaskLedger } from "../billing/task-store.js";
+import type { TaskLedger } from "../features/task-store/task-store.js";
 
 /** Ends a task of this caller as a worker does, so that its webhooks wait to be sent. */
 export async function endTask(

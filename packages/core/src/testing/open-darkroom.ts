@@ -7,6 +7,18 @@ export const DONE = { state: "done", pictures: ["https://pictures.darkroom.test/
 
 export const isSubmission = (url: string): boolean => url.endsWith("/develop");
 
+/** Options without the channel or the model of a request of {@link openDarkroom}. */
+export const GONE: Readonly<Record<string, Partial<GatewayOptions>>> = {
+  channel: { channels: [{ id: "other", family: "darkroom", apiKey: "canary-two" }] },
+  model: {
+    models: { slide: { family: "darkroom" } },
+    billing: {
+      model_details: { slide: { pricing_mode: "per-request", model_price: "0.1" } },
+      onLost: "charge",
+    },
+  },
+};
+
 /** A gateway with one model of a family that works with tasks, on a ledger that another gateway may have used before. */
 export function openDarkroom(
   ledger: GatewayOptions["ledger"],

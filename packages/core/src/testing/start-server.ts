@@ -1,5 +1,6 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
+import { onTestFinished } from "vitest";
 
 /** A server on loopback for tests that need sockets. */
 export interface LoopbackServer {
@@ -22,6 +23,13 @@ export async function startServer(listener: RequestListener): Promise<LoopbackSe
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+/** The same, until the end of the test. */
+export async function serve(listener: RequestListener): Promise<LoopbackServer> {
+  const server = await startServer(listener);
+  onTestFinished(server.close);
+  return server;
 }
 
 /** A loopback address without a server. */

@@ -1,7 +1,7 @@
 import { onTestFinished, vi } from "vitest";
 import type { Dependencies } from "../assemble.js";
-import { createMemoryLedger } from "../billing/memory-ledger.js";
-import type { Task, TaskLedger } from "../billing/task-store.js";
+import { createMemoryLedger } from "../features/memory-ledger/memory-ledger.js";
+import type { Task, TaskLedger } from "../features/task-store/task-store.js";
 import type { GatewayOptions } from "../gateway-options/options.js";
 import { createTestGateway, type Provider, type ReadResponse, type TestGateway } from "./test-gateway.js";
 

@@ -1,4 +1,4 @@
-import type { Task, TaskChange, TaskStore } from "../billing/task-store.js";
+import type { Task, TaskChange, TaskStore } from "../features/task-store/task-store.js";
 
 /** A task store whose tasks the test changes. It has what the endpoints of tasks call; the rest rejects. */
 export interface TestTaskStore {

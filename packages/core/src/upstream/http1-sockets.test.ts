@@ -1,6 +1,6 @@
 import { createServer, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { removeContinue } from "./http1-sockets.js";
 import { type Transport, TransportError } from "./transport.js";
 import { createTransport } from "./transport-node.js";
@@ -47,12 +47,6 @@ describe("the start of a response without its 100 Continue", () => {
   });
 });
 
-const cleanUps: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
-});
-
 interface RawServer {
   readonly url: string;
   /** The connections so far. */
@@ -79,7 +73,7 @@ async function startRaw(...responses: readonly (readonly string[])[]): Promise<R
   await new Promise<void>((resolve) => {
     server.listen(0, "127.0.0.1", resolve);
   });
-  cleanUps.push(async () => {
+  onTestFinished(async () => {
     for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => {
       server.close(resolve);
@@ -107,7 +101,7 @@ async function ask(transport: Transport, url: string): Promise<string> {
 
 function openTransport(): Transport {
   const transport = createTransport();
-  cleanUps.push(() => transport.close());
+  onTestFinished(() => transport.close());
   return transport;
 }
 

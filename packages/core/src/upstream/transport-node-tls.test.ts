@@ -2,7 +2,7 @@ import { createSecureServer as createHttp2Server } from "node:http2";
 import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { isFreeable } from "../util/free-chunk.js";
 import type { Transport } from "./transport.js";
 import { createTransport } from "./transport-node.js";
@@ -39,12 +39,6 @@ const known = getCACertificates("default");
 beforeAll(() => setDefaultCACertificates([...known, CERTIFICATE]));
 afterAll(() => setDefaultCACertificates(known));
 
-const cleanUps: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
-});
-
 const TLS = { cert: CERTIFICATE, key: KEY };
 
 const speakHttp2 = (): Server =>
@@ -64,7 +58,7 @@ async function startProvider(create: () => Server) {
   for (const listener of [server, proxy]) {
     await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
   }
-  cleanUps.push(async () => {
+  onTestFinished(async () => {
     for (const socket of sockets) socket.destroy();
     server.close();
     proxy.close();
@@ -84,7 +78,7 @@ function portOf(server: Server): number {
 
 function open(): Transport {
   const transport = createTransport();
-  cleanUps.push(async () => await transport.abort?.());
+  onTestFinished(async () => await transport.abort?.());
   return transport;
 }
 

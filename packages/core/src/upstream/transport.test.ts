@@ -1,9 +1,9 @@
-import type { RequestListener, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Timeouts } from "../channels/channel.js";
 import type { ProducedBody } from "../images/produced-body.js";
-import { findClosedUrl, type LoopbackServer, startServer } from "../testing/start-server.js";
+import { findClosedUrl, serve } from "../testing/start-server.js";
 import type { Transport, TransportResponse } from "./transport.js";
 import {
   createTransport as createFetchTransport,
@@ -12,18 +12,6 @@ import {
 import { createTransport as createNodeTransport } from "./transport-node.js";
 
 const PATIENT: Timeouts = { connectMs: 5_000, firstByteMs: 5_000, idleMs: 5_000 };
-
-const cleanUps: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
-});
-
-async function serve(listener: RequestListener): Promise<LoopbackServer> {
-  const server = await startServer(listener);
-  cleanUps.push(server.close);
-  return server;
-}
 
 async function readText({ body }: TransportResponse): Promise<string> {
   const chunks = [];
@@ -39,7 +27,7 @@ describe.each([
 ])("the transport over %s", (_name, create) => {
   const open = (): Transport => {
     const transport = create();
-    cleanUps.push(() => transport.close());
+    onTestFinished(() => transport.close());
     return transport;
   };
 
@@ -246,7 +234,7 @@ function postByUndici(
   body: string | ProducedBody = "{}",
 ): Promise<TransportResponse> {
   const transport = createNodeTransport();
-  cleanUps.push(() => transport.close());
+  onTestFinished(() => transport.close());
   return transport.send({ url, headers: {}, body, timeouts: { ...PATIENT, ...timeouts } });
 }
 
@@ -403,7 +391,7 @@ describe("a fetch that fails before there is a connection", () => {
 describe("the global fetch", () => {
   it("gets a body that Deno does not send twice, and an option against the timeout of Bun", async () => {
     const fetch = vi.spyOn(globalThis, "fetch").mockResolvedValue(new Response());
-    cleanUps.push(async () => fetch.mockRestore());
+    onTestFinished(async () => fetch.mockRestore());
     await createFetchTransport().send({ url: "http://x/", headers: {}, body: "{}", timeouts: PATIENT });
 
     const [, init] = fetch.mock.calls[0] ?? [];

@@ -1,10 +1,12 @@
 import * as z from "zod/mini";
 import { PERIOD_NEEDS_STORE } from "../../auth/check-caller.js";
-import { describeBudget, findBudgetProblem, findBudgetStore, hasPeriod } from "../../billing/budget.js";
-import type { Ledger } from "../../billing/ledger.js";
+import { describeBudget, findBudgetProblem, hasPeriod } from "../../billing/budget.js";
+import type { MinimalLedger } from "../../billing/ledger.js";
+import { findAbility } from "../../billing/ledger-ability.js";
 import type { CallerBudgets } from "../../options/check-callers.js";
 import type { OptionsProblem } from "../../options/options.js";
 import type { Caller } from "../../types.js";
+import { BUDGET_STORE } from "./budget-store.js";
 
 /** The schema of the budget of a caller. */
 export const budgetSchema = z
@@ -34,7 +36,7 @@ export function* checkOnBudget({
   ledger,
   onBudget,
 }: {
-  readonly ledger?: Ledger | undefined;
+  readonly ledger?: MinimalLedger | undefined;
   readonly onBudget?: unknown;
 }): Iterable<OptionsProblem> {
   if (onBudget !== undefined && !countsPeriods(ledger))
@@ -42,6 +44,6 @@ export function* checkOnBudget({
 }
 
 /** The ledger in memory, which is the default, counts by period. */
-function countsPeriods(ledger: Ledger | undefined): boolean {
-  return ledger === undefined || findBudgetStore(ledger) !== undefined;
+export function countsPeriods(ledger: MinimalLedger | undefined): boolean {
+  return ledger === undefined || findAbility(ledger, BUDGET_STORE) !== undefined;
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from "vitest";
 import { hashApiKey } from "../../auth/api-key.js";
-import { createMemoryLedger } from "../../billing/memory-ledger.js";
 import type { GatewayOptions } from "../../gateway-options/options.js";
 import { ASYNC, BILLING, openTaskGateway } from "../../testing/task-gateway.js";
 import { ARK_RESPONSE, createTestGateway, type TestGateway } from "../../testing/test-gateway.js";
 import type { Caller, CallerLimits } from "../../types.js";
+import { createMemoryLedger } from "../memory-ledger/memory-ledger.js";
 import type { CallerPatch, LimitsPatch } from "./caller-settings.js";
 
 const SEEDREAM = "seedream-4-5-251128";

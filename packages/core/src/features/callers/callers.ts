@@ -1,13 +1,6 @@
 import { generateApiKey } from "../../auth/api-key.js";
 import { PERIOD_NEEDS_STORE } from "../../auth/check-caller.js";
 import { hasPeriod } from "../../billing/budget.js";
-import type {
-  CallerAuditLine,
-  CallerStore,
-  CallerUpdate,
-  StoredCaller,
-  StoredKey,
-} from "../../billing/caller-store.js";
 import { DEFAULT_GROUP } from "../../billing/model-details.js";
 import { GatewayError, invalidRequest } from "../../errors.js";
 import type { Caller } from "../../types.js";
@@ -25,6 +18,7 @@ import {
   readCallerSettings,
   writeCallerSettings,
 } from "./caller-settings.js";
+import type { CallerAuditLine, CallerStore, CallerUpdate, StoredCaller, StoredKey } from "./caller-store.js";
 
 /**
  * The callers that are created at run time. The ledger keeps them: that in memory, of `@calotype/sqlite` or of

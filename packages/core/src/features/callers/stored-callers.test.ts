@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { hashApiKey } from "../../auth/api-key.js";
-import type { CallerLookup, CallerStore } from "../../billing/caller-store.js";
-import { createMemoryCallers } from "../../billing/memory-callers.js";
 import { isPromiseLike } from "../../util/async.js";
+import type { CallerLookup, CallerStore } from "./caller-store.js";
 import { createCallers } from "./callers.js";
+import { createMemoryCallers } from "./memory-callers.js";
 import { createStoredCallers } from "./stored-callers.js";
 
 const UNAVAILABLE: unknown = expect.objectContaining({ status: 503, code: "gateway_unavailable" });

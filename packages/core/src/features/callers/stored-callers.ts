@@ -1,10 +1,10 @@
-import type { CallerLookup, CallerStore, StoredCaller } from "../../billing/caller-store.js";
 import { GatewayError } from "../../errors.js";
 import type { Logger } from "../../logger.js";
 import type { Caller } from "../../types.js";
 import { finishWithin } from "../../util/async.js";
 import { removeOldest } from "../../util/collections.js";
 import { readCallerSettings } from "./caller-settings.js";
+import type { CallerLookup, CallerStore, StoredCaller } from "./caller-store.js";
 
 /** Finds the stored callers that hold keys. */
 export interface StoredCallers {

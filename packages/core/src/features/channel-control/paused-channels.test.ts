@@ -1,5 +1,4 @@
 import { describe, expect, it, vi } from "vitest";
-import { createMemoryLedger } from "../../billing/memory-ledger.js";
 import type { GatewayOptions } from "../../gateway-options/options.js";
 import {
   cutOffWhenPolled,
@@ -12,6 +11,7 @@ import { ASYNC, openTaskGateway } from "../../testing/task-gateway.js";
 import { ARK_RESPONSE, CALLER_KEY, createTestGateway, type Provider } from "../../testing/test-gateway.js";
 import { createMemoryAdmissionStore } from "../limits/memory-store.js";
 import type { AdmissionStore } from "../limits/store.js";
+import { createMemoryLedger } from "../memory-ledger/memory-ledger.js";
 
 const BODY = { model: "doodle", prompt: "a fox" };
 const [FIRST, SECOND] = [

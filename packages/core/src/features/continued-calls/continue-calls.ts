@@ -1,5 +1,6 @@
 import type { Commit } from "../../billing/commit.js";
-import type { KeptHold, Ledger } from "../../billing/ledger.js";
+import { KEPT_HOLDS, type KeptHold, type KeptHoldStore, type MinimalLedger } from "../../billing/ledger.js";
+import { findAbility } from "../../billing/ledger-ability.js";
 import { type PriceList, type PriceTerms, restorePrice } from "../../billing/pricing.js";
 import type { BilledRequest } from "../../billing/records.js";
 import { createReport, type ReportParts, type RequestReport } from "../../events.js";
@@ -38,7 +39,7 @@ export interface ContinuedCallParts extends RunParts, ReportParts {
 
 /** What continuing requests needs of the gateway. */
 export interface CallContinuerParts extends Pick<ContinuedCallParts, "track" | "logger"> {
-  readonly ledger: Ledger;
+  readonly ledger: MinimalLedger;
   /** Returns the parts with the current options. Rejects if they cannot be loaded. */
   readonly loadParts: () => Promise<ContinuedCallParts>;
 }
@@ -55,17 +56,18 @@ export function createCallContinuer({
   track,
   logger,
 }: CallContinuerParts): CallContinuer | undefined {
-  if (ledger.takeKept === undefined) return undefined;
+  const store = findAbility(ledger, KEPT_HOLDS);
+  if (store === undefined) return undefined;
   let running = 0;
   let isStopped = false;
 
-  async function take(): Promise<Promise<void>[]> {
+  async function take(from: KeptHoldStore): Promise<Promise<void>[]> {
     const limit = MAX_CONTINUED - running;
     if (isStopped || limit <= 0) return [];
     // The requests that need the options report why they cannot be loaded. Nothing was taken, so the next round tries again.
     const parts = await loadParts().catch(() => undefined);
     if (parts === undefined) return [];
-    const taken = (await ledger.takeKept?.({ limit, ttlMs: HOLD_MS })) ?? [];
+    const taken = await from.takeKept({ limit, ttlMs: HOLD_MS });
     running += taken.length;
     return taken.map((kept) => continueCall(parts, kept).finally(() => (running -= 1)));
   }
@@ -73,7 +75,7 @@ export function createCallContinuer({
   return {
     async run() {
       try {
-        const ended = Promise.all(await take());
+        const ended = Promise.all(await take(store));
         track(ended);
         return { ended };
       } catch (err) {

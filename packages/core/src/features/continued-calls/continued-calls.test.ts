@@ -1,15 +1,16 @@
 import { expect, it } from "vitest";
-import { createMemoryLedger } from "../../billing/memory-ledger.js";
-import type { TaskLedger } from "../../billing/task-store.js";
 import type { GatewayOptions } from "../../gateway-options/options.js";
 import {
   cutOffWhenPolled,
   DONE,
+  GONE,
   openDarkroom,
   openWaitingDarkroom,
   until,
 } from "../../testing/open-darkroom.js";
 import type { Provider, TestGateway } from "../../testing/test-gateway.js";
+import { createMemoryLedger } from "../memory-ledger/memory-ledger.js";
+import type { TaskLedger } from "../task-store/task-store.js";
 
 /** Sends a request, and cuts the gateway off when the provider has been polled. */
 async function cutOff(
@@ -116,26 +117,17 @@ it("a request that was cut off before it was accepted is lost", async () => {
   expect(first.unresolved).toMatchObject([{ state: "unresolved", charge: "0.1" }]);
 });
 
-it.each<readonly [string, Partial<GatewayOptions>]>([
-  ["channel", { channels: [{ id: "other", family: "darkroom", apiKey: "canary-two" }] }],
-  [
-    "model",
-    {
-      models: { slide: { family: "darkroom" } },
-      billing: {
-        model_details: { slide: { pricing_mode: "per-request", model_price: "0.1" } },
-        onLost: "charge",
-      },
-    },
-  ],
-])("the money of a request whose %s is gone follows onLost", async (_name, options) => {
-  const ledger = createMemoryLedger();
-  await cutOff(ledger);
-  const next = await settleNext(ledger, () => Response.json(DONE), options);
+it.each(Object.entries(GONE))(
+  "the money of a request whose %s is gone follows onLost",
+  async (_name, options) => {
+    const ledger = createMemoryLedger();
+    await cutOff(ledger);
+    const next = await settleNext(ledger, () => Response.json(DONE), options);
 
-  expect(next.calls).toEqual([]);
-  expect(next.records).toMatchObject([{ state: "settled", images: 0, charge: "0.1" }]);
-});
+    expect(next.calls).toEqual([]);
+    expect(next.records).toMatchObject([{ state: "settled", images: 0, charge: "0.1" }]);
+  },
+);
 
 it("what is kept has neither the prompt nor the key", async () => {
   const ledger = createMemoryLedger();

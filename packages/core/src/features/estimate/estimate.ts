@@ -2,7 +2,7 @@ import { type Charge, toRequestBounds } from "../../billing/charge.js";
 import { DEFAULT_GROUP } from "../../billing/model-details.js";
 import type { GatewayRequest } from "../../http.js";
 import { normalizeFields } from "../../kernel/normalize-fields.js";
-import type { PipelineParts } from "../../pipeline.js";
+import type { PipelineParts } from "../../kernel/pipeline.js";
 import { toEditFields } from "../../request/json-edit.js";
 import type { Endpoint } from "../../request/route.js";
 import type { Operation } from "../../types.js";

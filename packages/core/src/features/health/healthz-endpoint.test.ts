@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { Ledger } from "../../billing/ledger.js";
-import { createMemoryLedger } from "../../billing/memory-ledger.js";
 import type { GatewayOptions } from "../../gateway-options/options.js";
 import { CALLER_KEY, createTestGateway, type Provider } from "../../testing/test-gateway.js";
 import { createMemoryAdmissionStore } from "../limits/memory-store.js";
 import type { AdmissionStore } from "../limits/store.js";
+import { createMemoryLedger } from "../memory-ledger/memory-ledger.js";
+import type { Ledger } from "../usage/usage-reports.js";
 
 const HEALTHZ = "http://gateway.test/healthz";
 const OK = { ledger: "ok", store: "ok", channels: "ok" };

@@ -1,4 +1,4 @@
-import type { Ledger } from "../../billing/ledger.js";
+import type { MinimalLedger } from "../../billing/ledger.js";
 import type { Channel } from "../../channels/channel.js";
 import type { ChannelState } from "../../contract/channel-state.js";
 import { isGatewayError } from "../../errors.js";
@@ -119,7 +119,7 @@ export interface HealthChecks {
 
 /** What {@link createHealthChecks} needs. */
 export interface HealthChecksOptions extends Pick<HealthCheckOptions, "now" | "logger"> {
-  readonly ledger: Pick<Ledger, "balance">;
+  readonly ledger: Pick<MinimalLedger, "balance">;
   readonly admissionStore: Pick<AdmissionStore, "admit" | "ping">;
   /** Rejects if the options cannot be loaded. */
   readonly loadOptions: () => Promise<unknown>;

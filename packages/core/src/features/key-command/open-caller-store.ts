@@ -2,11 +2,12 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type CallerStore, findCallerStore } from "../../billing/caller-store.js";
-import type { UsageReports } from "../../billing/ledger.js";
-import type { UsageHistory } from "../../billing/usage-history.js";
+import { findAbility, type LedgerAbility } from "../../billing/ledger-ability.js";
 import { isJsonObject } from "../../util/json.js";
-import { findRefusalStore, type RefusalStore } from "../refusals/refusal-store.js";
+import { CALLER_STORE, type CallerStore } from "../callers/caller-store.js";
+import { REFUSAL_STORE, type RefusalStore } from "../refusals/refusal-store.js";
+import type { UsageHistory } from "../usage/usage-history.js";
+import type { UsageReports } from "../usage/usage-reports.js";
 
 /** Where the callers are, and whether the place may be created. */
 export interface LedgerAddress {
@@ -77,17 +78,21 @@ async function openPostgres({
 
 const CONNECT_MS = 10_000;
 
-function toOpened(ledger: unknown, closePool = async (): Promise<void> => {}): OpenedCallerStore {
-  const store = hasTotals(ledger) ? findCallerStore(ledger) : undefined;
-  if (!hasTotals(ledger) || store === undefined) {
+const TOTALS: LedgerAbility<OpenedCallerStore["usage"]> = { methods: ["totals"] };
+
+function toOpened(created: unknown, closePool = async (): Promise<void> => {}): OpenedCallerStore {
+  const ledger = isJsonObject(created) ? created : {};
+  const store = findAbility(ledger, CALLER_STORE);
+  const usage = findAbility(ledger, TOTALS);
+  if (usage === undefined || store === undefined) {
     throw new LedgerError(
       "The installed ledger keeps no callers: update all packages of calotype to one version.",
     );
   }
   return {
     store,
-    usage: ledger,
-    refusals: findRefusalStore(ledger),
+    usage,
+    refusals: findAbility(ledger, REFUSAL_STORE),
     close: async () => {
       try {
         await callMethod(ledger, "close");
@@ -96,12 +101,6 @@ function toOpened(ledger: unknown, closePool = async (): Promise<void> => {}): O
       }
     },
   };
-}
-
-function hasTotals(ledger: unknown): ledger is OpenedCallerStore["usage"] {
-  return (
-    typeof ledger === "object" && ledger !== null && "totals" in ledger && typeof ledger.totals === "function"
-  );
 }
 
 /** Calls a method without parameters of an object of an imported package, which has no types here. */

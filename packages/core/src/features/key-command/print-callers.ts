@@ -1,5 +1,5 @@
-import type { TotalsKey, UsageTotal } from "../../billing/ledger.js";
 import type { CallerAuditEntry, CallerInfo, CallerWithKey } from "../callers/callers.js";
+import type { TotalsKey, UsageTotal } from "../usage/usage-reports.js";
 import { writeBudget } from "./budget-argument.js";
 
 /** The output of a command that made a key. */

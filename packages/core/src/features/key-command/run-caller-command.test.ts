@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { hashApiKey } from "../../auth/api-key.js";
-import { createMemoryLedger } from "../../billing/memory-ledger.js";
+import { createMemoryLedger } from "../memory-ledger/memory-ledger.js";
 import type { Refusal } from "../refusals/refusal.js";
 import type { RefusalStore } from "../refusals/refusal-store.js";
 import { openCallerStore } from "./open-caller-store.js";

@@ -1,11 +1,11 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
-import type { TotalsKey, UsageTotal } from "../../billing/ledger.js";
-import { findPeriod, isTimeZone } from "../../billing/periods.js";
-import { readTagKey } from "../../billing/reports.js";
 import { invalidRequest, isGatewayError } from "../../errors.js";
 import type { Caller } from "../../types.js";
+import { isTimeZone } from "../../util/time-zone.js";
 import type { CallerPatch } from "../callers/caller-settings.js";
 import { type Callers, createCallers } from "../callers/callers.js";
+import { findPeriod } from "../periods/periods.js";
+import { readTagKey, type TotalsKey, type UsageTotal } from "../usage/usage-reports.js";
 import { parseBudget } from "./budget-argument.js";
 import { findNearest } from "./find-nearest.js";
 import { type LedgerAddress, LedgerError, type OpenedCallerStore } from "./open-caller-store.js";

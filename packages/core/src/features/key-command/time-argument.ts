@@ -1,6 +1,6 @@
-import { findPeriod, parsePeriodKey } from "../../billing/periods.js";
 import { invalidRequest } from "../../errors.js";
 import { parseInstant } from "../../util/instant.js";
+import { findPeriod, parsePeriodKey } from "../periods/periods.js";
 
 /** How times are read. */
 export interface TimeRules {

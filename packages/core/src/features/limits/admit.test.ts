@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { createMemoryLedger } from "../../billing/memory-ledger.js";
 import type { ChannelOptions } from "../../channels/channel.js";
 import { createTestGateway } from "../../testing/test-gateway.js";
+import { createMemoryLedger } from "../memory-ledger/memory-ledger.js";
 import { type AdmissionRefusal, toRefusalError } from "./admit.js";
 import { type CallLimits, type LimitSources, toCallLimits } from "./rate-limits.js";
 import type { AdmissionDecision } from "./store.js";

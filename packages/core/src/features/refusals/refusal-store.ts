@@ -1,5 +1,5 @@
-import { findStore } from "../../billing/find-store.js";
-import type { Ledger } from "../../billing/ledger.js";
+import type { LedgerAbility } from "../../billing/ledger-ability.js";
+import type { Ledger } from "../usage/usage-reports.js";
 import type { Refusal } from "./refusal.js";
 
 /**
@@ -28,10 +28,8 @@ export interface RefusalLedger extends Ledger {
   readonly refusals: RefusalStore;
 }
 
-/** Returns the store of refusals of a ledger, its member `refusals`. `undefined` if the ledger has none. */
-export function findRefusalStore(ledger: object): RefusalStore | undefined {
-  return findStore(ledger, "refusals", ["add", "find"]);
-}
+/** Finds the store of refusals of a ledger. */
+export const REFUSAL_STORE: LedgerAbility<RefusalStore> = { member: "refusals", methods: ["add", "find"] };
 
 /**
  * Reads a refusal that a store has written as JSON.

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { createMemoryLedger } from "../../billing/memory-ledger.js";
 import { GatewayError } from "../../errors.js";
 import type { GatewayOptions } from "../../gateway-options/options.js";
 import { createManualClock } from "../../testing/manual-clock.js";
@@ -12,6 +11,7 @@ import {
   refusedConnection,
 } from "../../testing/test-gateway.js";
 import { createMemoryAdmissionStore } from "../limits/memory-store.js";
+import { createMemoryLedger } from "../memory-ledger/memory-ledger.js";
 import type { Refusal } from "./refusal.js";
 import type { RefusalStore } from "./refusal-store.js";
 

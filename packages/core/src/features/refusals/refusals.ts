@@ -1,3 +1,4 @@
+import { findAbility } from "../../billing/ledger-ability.js";
 import type { FailedRequest } from "../../events.js";
 import type { Logger } from "../../logger.js";
 import { type Repeat, settlesWithin } from "../../util/async.js";
@@ -5,7 +6,7 @@ import { isName } from "../../util/name.js";
 import { createBoundedRefusals } from "./bounded-refusals.js";
 import { type Refusal, toRefusal } from "./refusal.js";
 import { createRefusalLog } from "./refusal-log.js";
-import { findRefusalStore, MAX_REFUSAL_BATCH, type RefusalStore } from "./refusal-store.js";
+import { MAX_REFUSAL_BATCH, REFUSAL_STORE, type RefusalStore } from "./refusal-store.js";
 
 /** Finds refused requests. */
 export interface Refusals {
@@ -44,7 +45,7 @@ const LAST_WRITE_MS = 3_000;
  * request waits for the store. The timer runs only while there is something to write.
  */
 export function createRefusals({ ledger, logger, now, repeat }: RefusalsParts): RefusalRecorder {
-  const store = findRefusalStore(ledger);
+  const store = findAbility(ledger, REFUSAL_STORE);
   const log = createRefusalLog(logger, () => performance.now());
   const waiting = createBoundedRefusals(store === undefined ? MAX_IN_MEMORY : MAX_REFUSAL_BATCH);
   const writer = store && createWriter(store, logger);

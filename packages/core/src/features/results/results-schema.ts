@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
+import { hasFunctions } from "../../billing/ledger-ability.js";
 import { isChannelUrl } from "../../options/channel-schema.js";
 import type { OptionsProblem } from "../../options/options.js";
-import { boolean, hasFunctions, seconds, whole } from "../../options/schema-parts.js";
+import { boolean, seconds, whole } from "../../options/schema-parts.js";
 import type { Fields } from "../../util/parse-fields.js";
 import {
   chooseUrls,

@@ -1,15 +1,16 @@
 import { expect, it } from "vitest";
-import { createMemoryLedger } from "../../billing/memory-ledger.js";
 import type { GatewayOptions } from "../../gateway-options/options.js";
 import {
   cutOffWhenPolled,
   DONE,
+  GONE,
   isSubmission,
   openDarkroom,
   openWaitingDarkroom,
   until,
 } from "../../testing/open-darkroom.js";
 import type { TestGateway } from "../../testing/test-gateway.js";
+import { createMemoryLedger } from "../memory-ledger/memory-ledger.js";
 
 /** Submits a task, and cuts the gateway off when the provider has been polled. */
 async function cutOff(
@@ -61,27 +62,18 @@ it("of several images, each task is continued, and what was not accepted is not 
   expect(next.records).toMatchObject([{ images: 3, charge: "0.3" }]);
 });
 
-it.each<readonly [string, Partial<GatewayOptions>]>([
-  ["channel", { channels: [{ id: "other", family: "darkroom", apiKey: "canary-two" }] }],
-  [
-    "model",
-    {
-      models: { slide: { family: "darkroom" } },
-      billing: {
-        model_details: { slide: { pricing_mode: "per-request", model_price: "0.1" } },
-        onLost: "charge",
-      },
-    },
-  ],
-])("a task whose %s is gone fails, and its money follows onLost", async (_name, options) => {
-  const ledger = createMemoryLedger();
-  const { id } = await cutOff(ledger);
-  const next = openDarkroom(ledger, () => Response.json(DONE), options);
-  next.gateway.start();
-  await until(async () => (await findTask(ledger, id))?.status !== "in_progress");
+it.each(Object.entries(GONE))(
+  "a task whose %s is gone fails, and its money follows onLost",
+  async (_name, options) => {
+    const ledger = createMemoryLedger();
+    const { id } = await cutOff(ledger);
+    const next = openDarkroom(ledger, () => Response.json(DONE), options);
+    next.gateway.start();
+    await until(async () => (await findTask(ledger, id))?.status !== "in_progress");
 
-  expect(await findTask(ledger, id)).toMatchObject({ status: "failed" });
-  expect(next.calls).toEqual([]);
-  expect(await ledger.balance("me")).toEqual({ settled: "0.1", held: "0" });
-  await next.gateway.close();
-});
+    expect(await findTask(ledger, id)).toMatchObject({ status: "failed" });
+    expect(next.calls).toEqual([]);
+    expect(await ledger.balance("me")).toEqual({ settled: "0.1", held: "0" });
+    await next.gateway.close();
+  },
+);

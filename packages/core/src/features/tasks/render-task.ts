@@ -1,6 +1,6 @@
-import type { Task } from "../../billing/task-store.js";
 import type { GatewayResponse, GatewayResponseBody } from "../../http.js";
 import { toResponseHeaders } from "../../responses/envelope.js";
+import type { Task } from "../task-store/task-store.js";
 import { type TaskResult, writeTask, writeTaskSummary } from "./task-object.js";
 
 /** What the response with a task needs besides the task. */

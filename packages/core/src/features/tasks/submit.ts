@@ -1,9 +1,8 @@
 import { budgetError, type Holds, toHoldRecord } from "../../billing/hold.js";
 import type { PriceList } from "../../billing/pricing.js";
-import type { NewTask, Task, TaskRoom, TaskStore, TaskSubmission } from "../../billing/task-store.js";
 import { GatewayError, invalidRequest, unavailable } from "../../errors.js";
 import type { BeforeSend } from "../../events.js";
-import type { GatewayRequest, GatewayResponse } from "../../http.js";
+import type { GatewayRequest, GatewayResponse, HeaderReader } from "../../http.js";
 import { withDataUrlStrings } from "../../images/data-url.js";
 import type { Admission } from "../../kernel/admission.js";
 import type { Submissions, SubmittedRequest } from "../../kernel/submissions.js";
@@ -12,7 +11,7 @@ import { type Endpoint, idempotencyScopeOf } from "../../request/route.js";
 import type { ImageRequest } from "../../types.js";
 import { conflictError } from "../limits/idempotency.js";
 import type { PrivateObjects } from "../results/private-objects.js";
-import { readWebhookNames, type WebhookEndpoints } from "../webhooks/endpoints.js";
+import type { NewTask, Task, TaskRoom, TaskStore, TaskSubmission } from "../task-store/task-store.js";
 import { FIRST_READ_SECONDS, renderAccepted } from "./render-task.js";
 import { keepBody } from "./task-body.js";
 import { type TaskBody, writeTaskInput } from "./task-input.js";
@@ -29,7 +28,7 @@ export interface SubmitParts {
   readonly now: () => number;
   readonly tasks: Tasks;
   /** `undefined` without the option `webhooks`. */
-  readonly webhookEndpoints: WebhookEndpoints | undefined;
+  readonly webhookEndpoints: NamedEndpoints | undefined;
 }
 
 /** Tasks, as a submission uses them. */
@@ -226,3 +225,39 @@ function toSubmissionError(
 const SHARE_USED =
   "Your tasks that have not ended take as much room as you may have here: wait until some of them have ended, or send " +
   "shorter requests.";
+
+/** The webhook endpoints of all callers, by their names. */
+interface NamedEndpoints {
+  find(caller: string): Promise<ReadonlyMap<string, unknown>>;
+}
+
+/**
+ * Reads which endpoints get a message about the end of a task: the one that the header `x-calotype-webhook` names, or all endpoints of
+ * the caller if there is no such header. Call it at submission.
+ *
+ * @param endpoints `undefined` without the option `webhooks`
+ * @throws GatewayError `invalid_request_error` for an unknown name. Also what {@link NamedEndpoints.find} throws.
+ */
+export async function readWebhookNames(
+  headers: HeaderReader,
+  caller: string,
+  endpoints: NamedEndpoints | undefined,
+): Promise<readonly string[]> {
+  const header = headers.get(WEBHOOK_HEADER);
+  const names = endpoints === undefined ? [] : [...(await endpoints.find(caller)).keys()];
+  if (header === null) return names;
+  const name = header.trim();
+  if (names.includes(name)) return [name];
+  const known =
+    names.length === 0
+      ? "There are no webhook endpoints for this API key"
+      : `The names are ${names.join(", ")}`;
+  throw invalidRequest(
+    `The header ${WEBHOOK_HEADER} must be the name of one webhook endpoint, not ${JSON.stringify(name.slice(0, MAX_SHOWN))}. ${known}.`,
+    WEBHOOK_HEADER,
+  );
+}
+
+/** Names the only endpoint that gets a message about the end of a task. */
+const WEBHOOK_HEADER = "x-calotype-webhook";
+const MAX_SHOWN = 64;

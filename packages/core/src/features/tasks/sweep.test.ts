@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { createMemoryLedger } from "../../billing/memory-ledger.js";
+import { createMemoryLedger } from "../memory-ledger/memory-ledger.js";
 import { createTaskSweep } from "./sweep.js";
 import { writeTaskInput } from "./task-input.js";
 

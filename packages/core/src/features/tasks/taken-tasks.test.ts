@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { createMemoryLedger } from "../../billing/memory-ledger.js";
-import type { TakenTask } from "../../billing/task-store.js";
+import { createMemoryLedger } from "../memory-ledger/memory-ledger.js";
+import type { TakenTask } from "../task-store/task-store.js";
 import { createTakenTasks } from "./taken-tasks.js";
 
 it("a task to be continued goes back if an earlier write may have put it back after it was taken", async () => {

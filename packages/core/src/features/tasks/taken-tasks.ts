@@ -1,6 +1,6 @@
 import type { Holds } from "../../billing/hold.js";
-import type { TakenTask, TaskStore } from "../../billing/task-store.js";
 import { keepWhile } from "../../util/async.js";
+import type { TakenTask, TaskStore } from "../task-store/task-store.js";
 import type { BegunTask } from "./run-task.js";
 
 /** The tasks that a worker has taken and that have neither ended nor gone back into the queue. */

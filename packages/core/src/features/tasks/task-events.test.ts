@@ -1,10 +1,10 @@
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Task } from "../../billing/task-store.js";
 import { createTask } from "../../testing/create-task.js";
 import { createScriptedSource, endedSource } from "../../testing/scripted-source.js";
 import { createTaskStore, type TestTaskStore } from "../../testing/test-task-store.js";
 import { repeatByTimer } from "../../util/async.js";
+import type { Task } from "../task-store/task-store.js";
 import { createTaskEvents, type TaskEventsOptions } from "./task-events.js";
 import { createTaskWatch, type TaskWatch, toEndedTask } from "./task-watch.js";
 

@@ -1,9 +1,9 @@
-import type { Task } from "../../billing/task-store.js";
 import type { ErrorEnvelope } from "../../responses/envelope.js";
 import { HEARTBEAT } from "../../responses/sse.js";
 import { toOneLine } from "../../util/one-line.js";
 import { encodeText } from "../../util/utf8.js";
 import { wrapBytes } from "../../util/wrap-bytes.js";
+import type { Task } from "../task-store/task-store.js";
 import { hasEnded, type TaskResult, writeTask, writeTaskSummary } from "./task-object.js";
 import type { FollowedTask } from "./task-watch.js";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Task } from "../../billing/task-store.js";
 import { createTask } from "../../testing/create-task.js";
 import { readJsonBody } from "../../testing/read-body.js";
 import { endedSource } from "../../testing/scripted-source.js";
+import type { Task } from "../task-store/task-store.js";
 import {
   createTaskId,
   hasEnded,

@@ -1,5 +1,5 @@
-import type { Task, TaskStatus } from "../../billing/task-store.js";
 import { wrapBytes } from "../../util/wrap-bytes.js";
+import type { Task, TaskStatus } from "../task-store/task-store.js";
 
 /**
  * A task as clients see it, without what the worker wrote as JSON: {@link writeTask} adds `images`, `result` and `error`.

@@ -1,6 +1,6 @@
-import type { Task, TaskStore } from "../../billing/task-store.js";
 import type { Logger } from "../../logger.js";
 import { finishWithin } from "../../util/async.js";
+import type { Task, TaskStore } from "../task-store/task-store.js";
 import { hasEnded } from "./task-object.js";
 
 /** A task that clients follow, and that is read again and again. */

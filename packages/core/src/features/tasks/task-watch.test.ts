@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Task } from "../../billing/task-store.js";
 import { createTask } from "../../testing/create-task.js";
 import { createTaskStore, type TestTaskStore } from "../../testing/test-task-store.js";
 import { repeatByTimer } from "../../util/async.js";
+import type { Task } from "../task-store/task-store.js";
 import { createTaskWatch, type FollowedTask, type TaskWatch } from "./task-watch.js";
 
 const idOf = (number: number): string => `task_${number.toString(16).padStart(32, "0")}`;

@@ -1,9 +1,9 @@
-import type { Task, TaskStore } from "../../billing/task-store.js";
 import { GatewayError } from "../../errors.js";
 import type { GatewayRequest } from "../../http.js";
 import type { Logger } from "../../logger.js";
 import { type Repeat, settlesWithin } from "../../util/async.js";
 import { CallerCounts } from "../../util/fair-share.js";
+import type { Task, TaskStore } from "../task-store/task-store.js";
 import { createTaskReader, type WatchedTask } from "./task-reader.js";
 
 /** Tells clients that wait when their tasks change. One watch serves all clients of a gateway. */

@@ -10,8 +10,6 @@ import {
   webQueryParameters,
 } from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createMemoryLedger } from "../../billing/memory-ledger.js";
-import type { Task } from "../../billing/task-store.js";
 import { createGateway } from "../../gateway.js";
 import type { GatewayOptions } from "../../gateway-options/options.js";
 import { createTask } from "../../testing/create-task.js";
@@ -23,6 +21,8 @@ import {
   type TestGateway,
 } from "../../testing/test-gateway.js";
 import { createTaskStore, type TestTaskStore } from "../../testing/test-task-store.js";
+import { createMemoryLedger } from "../memory-ledger/memory-ledger.js";
+import type { Task } from "../task-store/task-store.js";
 
 const OTHER_KEY = "another-key-81c2";
 const idOf = (number: number): string => `task_${number.toString(16).padStart(32, "0")}`;

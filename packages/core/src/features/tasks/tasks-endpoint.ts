@@ -1,5 +1,4 @@
 import type { Authenticator } from "../../auth/authenticate.js";
-import type { Task, TaskStore } from "../../billing/task-store.js";
 import { GatewayError, invalidRequest, unavailable } from "../../errors.js";
 import { type RefusalParts, reportRefusal } from "../../events.js";
 import type { GatewayRequest, GatewayResponse } from "../../http.js";
@@ -12,6 +11,7 @@ import type { ReaderLimit } from "../../responses/reader-limit.js";
 import type { Caller } from "../../types.js";
 import { finishWithin } from "../../util/async.js";
 import { stopReading } from "../results/stored-body.js";
+import type { Task, TaskStore } from "../task-store/task-store.js";
 import { renderJson, renderTask } from "./render-task.js";
 import { createTaskEvents } from "./task-events.js";
 import { hasEnded, isTaskId, type TaskResult, writeTaskSummary } from "./task-object.js";

@@ -1,12 +1,12 @@
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
-import { createMemoryLedger } from "../../billing/memory-ledger.js";
-import type { TaskLedger, TaskStore } from "../../billing/task-store.js";
 import { measureHeap } from "../../testing/measure-heap.js";
 import { MemoryResults } from "../../testing/memory-results.js";
 import { ASYNC, BILLING, openTaskGateway as open } from "../../testing/task-gateway.js";
 import { ARK_RESPONSE, type Provider } from "../../testing/test-gateway.js";
+import { createMemoryLedger } from "../memory-ledger/memory-ledger.js";
 import type { ResultStore } from "../results/store.js";
+import type { TaskLedger, TaskStore } from "../task-store/task-store.js";
 
 const SEEDREAM = "seedream-4-5-251128";
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0]);

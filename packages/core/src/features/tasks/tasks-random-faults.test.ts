@@ -1,7 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createMemoryLedger } from "../../billing/memory-ledger.js";
-import type { TaskLedger, TaskStore } from "../../billing/task-store.js";
 import { createRandom, SEED } from "../../testing/random.js";
 import { ASYNC, BILLING } from "../../testing/task-gateway.js";
 import {
@@ -10,6 +8,8 @@ import {
   type Provider,
   refusedConnection,
 } from "../../testing/test-gateway.js";
+import { createMemoryLedger } from "../memory-ledger/memory-ledger.js";
+import type { TaskLedger, TaskStore } from "../task-store/task-store.js";
 
 const SEEDREAM = "seedream-4-5-251128";
 const SUBMISSIONS = 12;

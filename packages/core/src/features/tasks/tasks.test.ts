@@ -1,6 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
-import { createMemoryLedger } from "../../billing/memory-ledger.js";
 import { GatewayError } from "../../errors.js";
 import { MemoryResults } from "../../testing/memory-results.js";
 import { ASYNC, BILLING, openTaskGateway as open } from "../../testing/task-gateway.js";
@@ -11,6 +10,7 @@ import {
   DASHSCOPE_RESPONSE,
   type Provider,
 } from "../../testing/test-gateway.js";
+import { createMemoryLedger } from "../memory-ledger/memory-ledger.js";
 import { createPrivateObjects } from "../results/private-objects.js";
 import { openResult } from "./task-result.js";
 

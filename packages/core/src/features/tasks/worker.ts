@@ -1,8 +1,8 @@
 import type { Holds } from "../../billing/hold.js";
-import type { TakenTask } from "../../billing/task-store.js";
 import type { Chore } from "../../contract/chore.js";
 import type { Logger } from "../../logger.js";
 import { keepWhile } from "../../util/async.js";
+import type { TakenTask } from "../task-store/task-store.js";
 import { type BegunTask, beginTask, type RunTaskParts } from "./run-task.js";
 import type { Tasks } from "./submit.js";
 import { createTakenTasks } from "./taken-tasks.js";

@@ -1,9 +1,9 @@
-import type { AlertWebhooks } from "../../billing/delivery.js";
-import type { BudgetAlert } from "../../billing/ledger.js";
 import type { Logger } from "../../logger.js";
 import { toPlainError } from "../../redact.js";
 import { removeOldest } from "../../util/collections.js";
 import { sha256 } from "../../util/sha256.js";
+import type { AlertWebhooks } from "../budgets/alert-delivery.js";
+import type { BudgetAlert } from "../budgets/budget-store.js";
 import type { MessageEndpoint, WebhookEndpoints } from "./endpoints.js";
 import type { SendResult } from "./schedule.js";
 import type { OutgoingMessage, SendParts } from "./send.js";

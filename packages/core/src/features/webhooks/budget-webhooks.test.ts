@@ -1,13 +1,13 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { Webhook } from "standardwebhooks";
-import { afterEach, describe, expect, it, vi } from "vitest";
-import type { BudgetAlert } from "../../billing/ledger.js";
-import { createMemoryLedger } from "../../billing/memory-ledger.js";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { GatewayOptions } from "../../gateway-options/options.js";
-import { startServer } from "../../testing/start-server.js";
+import { serve } from "../../testing/start-server.js";
 import { createTestGateway } from "../../testing/test-gateway.js";
 import { createTransport } from "../../upstream/transport-node.js";
+import type { BudgetAlert } from "../budgets/budget-store.js";
+import { createMemoryLedger } from "../memory-ledger/memory-ledger.js";
 import type { CallerEndpoints } from "./webhook-options.js";
 
 const SECRET = `whsec_${btoa("s".repeat(32))}`;
@@ -20,11 +20,6 @@ interface Received {
   readonly body: string;
 }
 
-const cleanUps: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
-});
-
 /** Responds with the status of the path, or not at all for a status of 0. */
 async function startReceiver(statuses: Record<string, number> = {}) {
   const received: Received[] = [];
@@ -34,8 +29,7 @@ async function startReceiver(statuses: Record<string, number> = {}) {
     const status = statuses[path] ?? 204;
     if (status > 0) response.writeHead(status).end();
   };
-  const server = await startServer((request, response) => void respond(request, response));
-  cleanUps.push(server.close);
+  const server = await serve((request, response) => void respond(request, response));
   const at = (...names: string[]) =>
     Object.fromEntries(names.map((name) => [name, { url: `${server.url}/${name}`, secrets: [SECRET] }]));
   const sentTo = (path: string): readonly Received[] => received.filter((one) => one.path === path);
@@ -59,7 +53,7 @@ function open(
     },
     { now: clock, transport: createTransport() },
   );
-  cleanUps.push(() => gateway.close({ deadlineSeconds: 0 }));
+  onTestFinished(() => gateway.close({ deadlineSeconds: 0 }));
   let count = 0;
   /** Charges a half of the budget of this month. */
   const spend = async (caller: string): Promise<void> => {

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import { createWebhookEndpoints, readWebhookNames, type WebhookEndpoints } from "./endpoints.js";
+import { readWebhookNames } from "../tasks/submit.js";
+import { createWebhookEndpoints, type WebhookEndpoints } from "./endpoints.js";
 import type { FindEndpoints, WebhooksOptions } from "./webhook-options.js";
 
 const SECRET = `whsec_${btoa("s".repeat(24))}`;

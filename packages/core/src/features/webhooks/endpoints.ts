@@ -1,5 +1,3 @@
-import { invalidRequest } from "../../errors.js";
-import type { HeaderReader } from "../../http.js";
 import { formatPath } from "../../util/parse-fields.js";
 import {
   type CallerEndpoints,
@@ -56,37 +54,6 @@ export function createWebhookEndpoints({
     },
   };
 }
-
-/**
- * Reads which endpoints get a message about the end of a task: the one that the header `x-calotype-webhook` names, or all endpoints of
- * the caller if there is no such header. Call it at submission.
- *
- * @param endpoints `undefined` without the option `webhooks`
- * @throws GatewayError `invalid_request_error` for an unknown name. Also what {@link WebhookEndpoints.find} throws.
- */
-export async function readWebhookNames(
-  headers: HeaderReader,
-  caller: string,
-  endpoints: WebhookEndpoints | undefined,
-): Promise<readonly string[]> {
-  const header = headers.get(WEBHOOK_HEADER);
-  const names = endpoints === undefined ? [] : [...(await endpoints.find(caller)).keys()];
-  if (header === null) return names;
-  const name = header.trim();
-  if (names.includes(name)) return [name];
-  const known =
-    names.length === 0
-      ? "There are no webhook endpoints for this API key"
-      : `The names are ${names.join(", ")}`;
-  throw invalidRequest(
-    `The header ${WEBHOOK_HEADER} must be the name of one webhook endpoint, not ${JSON.stringify(name.slice(0, MAX_SHOWN))}. ${known}.`,
-    WEBHOOK_HEADER,
-  );
-}
-
-/** Names the only endpoint that gets a message about the end of a task. */
-const WEBHOOK_HEADER = "x-calotype-webhook";
-const MAX_SHOWN = 64;
 
 function toEndpoints(
   endpoints: CallerEndpoints,

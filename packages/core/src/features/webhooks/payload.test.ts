@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Task } from "../../billing/task-store.js";
+import type { Task } from "../task-store/task-store.js";
 import { writeTaskSummary } from "../tasks/task-object.js";
 import { writePayload } from "./payload.js";
 

@@ -1,5 +1,5 @@
-import type { Task } from "../../billing/task-store.js";
 import { encodeText } from "../../util/utf8.js";
+import type { Task } from "../task-store/task-store.js";
 
 /** Standard Webhooks recommends payloads of less than 20 KB. */
 const MAX_PAYLOAD_BYTES = 20 * 1024;

@@ -1,8 +1,8 @@
-import type { IncomingHttpHeaders, RequestListener } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import { text } from "node:stream/consumers";
 import { Webhook } from "standardwebhooks";
-import { afterEach, describe, expect, it } from "vitest";
-import { findClosedUrl, type LoopbackServer, startServer } from "../../testing/start-server.js";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { findClosedUrl, type LoopbackServer, serve } from "../../testing/start-server.js";
 import { createFetchTransport } from "../../upstream/transport-fetch.js";
 import { createTransport as createNodeTransport } from "../../upstream/transport-node.js";
 import type { MessageEndpoint } from "./endpoints.js";
@@ -13,18 +13,6 @@ import { decodeSecret } from "./webhook-options.js";
 const SECRETS = ["a", "b", "c"].map((letter) => `whsec_${btoa(letter.repeat(32))}`);
 const [SECRET = "", OTHER_SECRET = "", UNKNOWN_SECRET = ""] = SECRETS;
 const MESSAGE = { id: `msg_${"0".repeat(32)}`, body: '{"type":"image.task.completed","data":{"name":"图"}}' };
-
-const cleanUps: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
-});
-
-async function serve(listener: RequestListener): Promise<LoopbackServer> {
-  const server = await startServer(listener);
-  cleanUps.push(server.close);
-  return server;
-}
 
 const respond = (status: number, headers: Record<string, string> = {}, body = ""): Promise<LoopbackServer> =>
   serve((request, response) => {
@@ -42,7 +30,7 @@ async function send(
   { parts, secrets = [SECRET], ...rest }: SendOptions = {},
 ): Promise<SendResult> {
   const transport = createNodeTransport();
-  cleanUps.push(() => transport.close());
+  onTestFinished(() => transport.close());
   const bytes = secrets.flatMap((secret) => decodeSecret(secret) ?? []);
   const endpoint = { url, publicOnly: false, ...rest, secrets: bytes };
   return sendMessage({ transport, now: Date.now, timeoutMs: 5_000, ...parts }, endpoint, MESSAGE);
@@ -203,7 +191,7 @@ describe("an endpoint", () => {
 
   it("that is allowed is reached on a new connection of its own, not on one that was checked less", async () => {
     const transport = createNodeTransport();
-    cleanUps.push(() => transport.close());
+    onTestFinished(() => transport.close());
     const server = await respond(200);
     const url = server.url.replace("127.0.0.1", "localhost");
     const parts = { transport };
@@ -281,7 +269,7 @@ describe("an endpoint", () => {
 
   it("that responds to many messages has one connection", async () => {
     const transport = createNodeTransport();
-    cleanUps.push(() => transport.close());
+    onTestFinished(() => transport.close());
     const server = await respond(500, {}, "an error page");
     for (let count = 0; count < 5; count++) await send(server.url, { parts: { transport } });
 

@@ -1,11 +1,11 @@
 import { setTimeout as pause, setImmediate } from "node:timers/promises";
 import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createMemoryLedger } from "../../billing/memory-ledger.js";
-import type { TaskLedger, WebhookMessage, WebhookStore } from "../../billing/task-store.js";
 import { endTask } from "../../testing/end-task.js";
 import { createRandom, SEED } from "../../testing/random.js";
 import { type Transport, TransportError, type TransportRequest } from "../../upstream/transport.js";
+import { createMemoryLedger } from "../memory-ledger/memory-ledger.js";
+import type { TaskLedger, WebhookMessage, WebhookStore } from "../task-store/task-store.js";
 import { writeTaskSummary } from "../tasks/task-object.js";
 import { createWebhookEndpoints, type WebhookEndpoints } from "./endpoints.js";
 import { RETRY_DELAYS_MS, RETRY_JITTER } from "./schedule.js";

@@ -1,13 +1,13 @@
+import type { Logger } from "../../logger.js";
+import { toPlainError } from "../../redact.js";
+import { CallerCounts } from "../../util/fair-share.js";
 import type {
   Task,
   WebhookEndpointName,
   WebhookMessage,
   WebhookStore,
   WebhookTakeOptions,
-} from "../../billing/task-store.js";
-import type { Logger } from "../../logger.js";
-import { toPlainError } from "../../redact.js";
-import { CallerCounts } from "../../util/fair-share.js";
+} from "../task-store/task-store.js";
 import type { MessageEndpoint, WebhookEndpoints } from "./endpoints.js";
 import { writePayload } from "./payload.js";
 import { planNext, type SendResult } from "./schedule.js";

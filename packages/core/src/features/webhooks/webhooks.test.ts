@@ -1,12 +1,10 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { Webhook } from "standardwebhooks";
-import { afterEach, describe, expect, it, vi } from "vitest";
-import { createMemoryLedger } from "../../billing/memory-ledger.js";
-import type { TaskLedger } from "../../billing/task-store.js";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { GatewayOptions } from "../../gateway-options/options.js";
 import { endTask } from "../../testing/end-task.js";
-import { startServer } from "../../testing/start-server.js";
+import { serve } from "../../testing/start-server.js";
 import {
   ARK_KEY,
   ARK_RESPONSE,
@@ -15,6 +13,8 @@ import {
   type TestGateway,
 } from "../../testing/test-gateway.js";
 import { createTransport } from "../../upstream/transport-node.js";
+import { createMemoryLedger } from "../memory-ledger/memory-ledger.js";
+import type { TaskLedger } from "../task-store/task-store.js";
 import type { WebhooksOptions } from "./webhook-options.js";
 
 const SECRET = `whsec_${btoa("s".repeat(32))}`;
@@ -34,12 +34,6 @@ interface Receiver {
   until: Promise<unknown>;
 }
 
-const cleanUps: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
-});
-
 async function startReceiver(): Promise<Receiver> {
   const received: Received[] = [];
   const receiver = { url: "", received, status: 200, until: Promise.resolve() as Promise<unknown> };
@@ -50,8 +44,7 @@ async function startReceiver(): Promise<Receiver> {
     await receiver.until;
     response.writeHead(status).end();
   };
-  const server = await startServer((request, response) => void respond(request, response));
-  cleanUps.push(server.close);
+  const server = await serve((request, response) => void respond(request, response));
   receiver.url = server.url;
   return receiver;
 }
@@ -72,7 +65,7 @@ function open(options: Partial<GatewayOptions>, ledger: TaskLedger = createMemor
   // gives every request of its `fetch` to the provider.
   const transport = createTransport();
   const test = createTestGateway(undefined, { ledger, tasks: { concurrency: 0 }, ...options }, { transport });
-  cleanUps.push(() => test.gateway.close());
+  onTestFinished(() => test.gateway.close());
   return { ...test, ledger };
 }
 
@@ -111,11 +104,10 @@ describe("the end of a task", () => {
     ["the endpoint that its request named", { "x-calotype-webhook": "log" }, ["/log"]],
   ])("is told to %s", async (_what, header, paths) => {
     const receiver = await startReceiver();
-    const provider = await startServer((request, response) => {
+    const provider = await serve((request, response) => {
       request.resume();
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(ARK_RESPONSE));
     });
-    cleanUps.push(provider.close);
     const { post } = open({
       webhooks: toOptions(receiver),
       tasks: undefined,

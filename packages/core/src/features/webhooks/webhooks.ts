@@ -1,14 +1,14 @@
-import { readListLimit } from "../../billing/reports.js";
+import type { Chore } from "../../contract/chore.js";
+import { settlesWithin } from "../../util/async.js";
+import { isJsonObject } from "../../util/json.js";
+import { readListLimit } from "../../util/list-limit.js";
 import type {
   TaskStore,
   WebhookEndpointName,
   WebhookFilter,
   WebhookMessage,
   WebhookStore,
-} from "../../billing/task-store.js";
-import type { Chore } from "../../contract/chore.js";
-import { settlesWithin } from "../../util/async.js";
-import { isJsonObject } from "../../util/json.js";
+} from "../task-store/task-store.js";
 import type { SenderParts, WebhookSender } from "./sender.js";
 
 /** Shows the messages about ended tasks, and sends them again. Every method rejects if the ledger keeps no tasks. */

@@ -1,0 +1,5 @@
+export {
+  createReference,
+  type ReferenceOptions,
+  type ReferencePage,
+} from "./reference-page.js";
