@@ -47,22 +47,8 @@ export * from "./features/limits/store.js";
 export { createMemoryLedger } from "./features/memory-ledger/memory-ledger.js";
 export * from "./features/periods/periods.js";
 export type { Refusal } from "./features/refusals/refusal.js";
-export {
-  MAX_REFUSAL_BATCH,
-  MAX_REFUSALS,
-  MAX_REFUSALS_OF_CALLER,
-  parseRefusal,
-  REFUSAL_STORE,
-  type RefusalLedger,
-  type RefusalStore,
-} from "./features/refusals/refusal-store.js";
-export type {
-  ByteRange,
-  ImageToStore,
-  ResultStore,
-  StoredImage,
-  StoreImage,
-} from "./features/results/store.js";
+export * from "./features/refusals/refusal-store.js";
+export * from "./features/results/store.js";
 export * from "./features/task-store/task-store.js";
 export * from "./features/usage/history-store.js";
 export { assertWanted } from "./features/usage/reports.js";
