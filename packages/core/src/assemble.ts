@@ -1,22 +1,12 @@
 import { createRefusals } from "#refusals";
-import { openTemporaryFile } from "#temporary-file";
-import { createTransport } from "#transport";
-import { createByteBudget } from "./admission/byte-budget.js";
-import { createSlots } from "./admission/slot.js";
-import { type AlertDelivery, createRecordDelivery } from "./billing/delivery.js";
-import { createHolds } from "./billing/hold.js";
+import type { AlertDelivery } from "./billing/delivery.js";
 import type { MinimalLedger } from "./billing/ledger.js";
 import { findAbility } from "./billing/ledger-ability.js";
 import type { LostPolicy } from "./billing/records.js";
-import { createAttemptHistory } from "./channels/attempt-history.js";
 import { healthIdsOf } from "./channels/channel.js";
-import { createChannelHealth } from "./channels/health.js";
-import { DEFAULT_HEALTH_POLICY } from "./channels/health-record.js";
-import { createRetryBudgets, DEFAULT_RETRY_BUDGET, type RetryBudgetPolicy } from "./channels/retry-budget.js";
 import { type Configuration, type ConfigurationContext, configure, configureFirst } from "./configuration.js";
 import type { Chore } from "./contract/chore.js";
 import type { CallObservation } from "./contract/observer.js";
-import { createEvents, createRequestId } from "./events.js";
 import { createAlertDelivery } from "./features/budgets/alert-delivery.js";
 import { BUDGET_STORE, type BudgetStore } from "./features/budgets/budget-store.js";
 import { CALLER_STORE, type CallerStore } from "./features/callers/caller-store.js";
@@ -28,6 +18,7 @@ import {
   createCallKeeper,
 } from "./features/continued-calls/continue-calls.js";
 import { createAdmission } from "./features/limits/admit.js";
+import { createCooldownSharing } from "./features/limits/limits.js";
 import { createMemoryAdmissionStore } from "./features/limits/memory-store.js";
 import { createOwnCrowdedError } from "./features/limits/rate-limit-headers.js";
 import type { AdmissionStore } from "./features/limits/store.js";
@@ -48,19 +39,15 @@ import { type AlertWebhooksParts, createAlertWebhooks } from "./features/webhook
 import { createWebhooks, type WebhookDelivery } from "./features/webhooks/webhooks.js";
 import { loadOptions } from "./gateway-options/load.js";
 import type { GatewayOptions } from "./gateway-options/options.js";
-import { createSpool, toSpoolBytes } from "./images/spool.js";
+import { createKernelParts, type Dependencies } from "./kernel/kernel-parts.js";
 import { createMaintenance, createTracker, type Maintenance, type Tracker } from "./kernel/lifecycle.js";
 import type { PipelineParts } from "./kernel/pipeline.js";
 import { createReloadable, type Reloadable } from "./kernel/reloadable.js";
 import { consoleLogger, createSafeLogger, type Logger } from "./logger.js";
 import { DEFAULTS, withDefaults } from "./options/options.js";
 import { findPathBefore } from "./request/route.js";
-import { createReaderLimit } from "./responses/reader-limit.js";
-import { createBackgroundReads } from "./responses/relay.js";
-import type { CallerLimits, Cooldown } from "./types.js";
-import type { Transport } from "./upstream/transport.js";
-import { createFetchTransport } from "./upstream/transport-fetch.js";
-import { callStore, createEverySecond, type Repeat, repeatByTimer, sleepByTimer } from "./util/async.js";
+import type { CallerLimits } from "./types.js";
+import type { Repeat } from "./util/async.js";
 
 /** The parts of a gateway. */
 export interface GatewayAssembly {
@@ -83,26 +70,6 @@ export interface GatewayAssembly {
 
 /** What requests of all kinds need. */
 export type GatewayParts = PipelineParts & ModelsParts & Configuration;
-
-/** Time, randomness and transport, which tests replace. */
-export interface Dependencies {
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  /** A number from 0 up to, not including, 1. */
-  readonly random: () => number;
-  /** Resolves after this time, in milliseconds, or once the signal is aborted. */
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  readonly createId: () => string;
-  readonly transport: Transport;
-  /** Repeats work at an interval. */
-  readonly repeat: Repeat;
-  readonly retryBudget: RetryBudgetPolicy;
-  /** See `CallParts`. */
-  readonly maxHeldImageBytes: number;
-}
-
-/** Most images of 1024 × 1024 have less. */
-const MAX_HELD_IMAGE_BYTES = 4 * 1024 * 1024;
 
 /**
  * Validates the options and creates the parts of a gateway.
@@ -233,61 +200,36 @@ interface PermanentTasks extends Tasks {
   readonly concurrency: number;
 }
 
-/** How many streams are read to their end after the client has disconnected, and for how long. Beyond that, what came is charged. */
-const BACKGROUND_READS = { streams: 1_000, ms: 900_000 };
-
 function createPermanentParts(
   options: GatewayOptions,
   dependencies: Partial<Dependencies> & Pick<Dependencies, "now">,
   lasting: LastingParts,
 ): PermanentParts {
-  const { now, repeat = repeatByTimer } = dependencies;
+  const { now } = dependencies;
   const { ledger, logger, findEndpoints } = lasting;
-  const refusals = createRefusals({ ledger, logger, now, repeat });
-  const budgetStore = findAbility(ledger, BUDGET_STORE);
-  const onLost = options.billing?.onLost ?? "release";
+  const { basePath = "", afterImage, limits } = options;
   const admissionStore = options.admission ?? createMemoryAdmissionStore({ now });
+  const kernel = createKernelParts(options, dependencies, {
+    ledger,
+    logger,
+    shareCooldown: createCooldownSharing(admissionStore, logger),
+    createCrowdedError: createOwnCrowdedError,
+  });
+  const { transport } = kernel;
+  const refusals = createRefusals(kernel);
+  const budgetStore = findAbility(ledger, BUDGET_STORE);
   const pauses = createPauses(admissionStore, now, logger);
-  const { limits } = options;
-  const budget = createByteBudget({
-    maxBytes: options.maxBytesInFlight ?? DEFAULTS.maxBytesInFlight,
-    maxCallerShare: options.maxCallerShare ?? DEFAULTS.maxCallerShare,
-    now,
-  });
-  const spool = createSpool({
-    memoryBytes: toSpoolBytes(options.uploadMemoryBytes ?? DEFAULTS.uploadMemoryBytes),
-    openFile: openTemporaryFile,
-  });
-  const random = dependencies.random ?? Math.random;
-  const { basePath = "", afterImage } = options;
   const results = options.results && createResults(options.results, { now, basePath, afterImage });
-  const tasks = createTasks(options, ledger, results?.objects);
-  const shareCooldown = (id: string, cooldown: Cooldown | undefined): void => {
-    callStore(() => admissionStore.setCooldown(id, cooldown)).catch((err: unknown) => {
-      logger.warn({ err }, "The admission store failed; a cooldown is known to this process only.");
-    });
-  };
-  const health = createChannelHealth(now, DEFAULT_HEALTH_POLICY, shareCooldown);
-  const transport =
-    dependencies.transport ?? (options.fetch ? createFetchTransport(options.fetch) : createTransport());
+  const idempotency = withDefaults(DEFAULTS.idempotency, options.idempotency);
   const alertWebhooks =
     options.webhooks && createAlertWebhooks({ endpoints: findEndpoints, transport, now, logger });
   return {
     ...lasting,
-    now,
+    ...kernel,
     refusals,
     refused: refusals.add,
     admissionStore,
-    admission: createAdmission({
-      logger,
-      admissionStore,
-      health,
-      pauses,
-      limits,
-      idempotency: withDefaults(DEFAULTS.idempotency, options.idempotency),
-    }),
-    events: createEvents(options, logger),
-    delivery: createRecordDelivery({ ledger, send: options.onUsage, logger }),
+    admission: createAdmission({ ...kernel, admissionStore, pauses, limits, idempotency }),
     budgetStore,
     alerts: createAlertDelivery({
       store: budgetStore,
@@ -295,40 +237,12 @@ function createPermanentParts(
       webhooks: alertWebhooks,
       logger,
     }),
-    holds: createHolds({ ledger, logger, onLost, now }),
-    onLost,
-    takeSlot: createSlots(budget, spool, createOwnCrowdedError),
     limits,
     showPrices: options.showPrices ?? false,
-    showCharge: options.showCharge ?? false,
-    preferences: {
-      responseFormat: options.responseFormat,
-      streamFormat: options.streamFormat,
-      sizes: options.sizes,
-    },
-    bodyLimits: withDefaults(DEFAULTS.bodyLimits, options.bodyLimits),
-    repeat,
-    everySecond: createEverySecond(repeat),
-    beforeSend: options.beforeSend,
     images: results,
-    maxHeldImageBytes: dependencies.maxHeldImageBytes ?? MAX_HELD_IMAGE_BYTES,
-    heartbeatMs: options.heartbeatSeconds && options.heartbeatSeconds * 1000,
-    backgroundReads: createBackgroundReads(BACKGROUND_READS),
-    maxResponseBytes: options.maxUpstreamResponseBytes ?? DEFAULTS.maxUpstreamResponseBytes,
     pauses,
-    history: createAttemptHistory(now),
-    health,
-    readerLimit: createReaderLimit(
-      (options.responseIdleSeconds ?? DEFAULTS.responseIdleSeconds) * 1000,
-      logger,
-    ),
-    retryBudgets: createRetryBudgets(now, dependencies.retryBudget ?? DEFAULT_RETRY_BUDGET),
-    random,
-    sleep: dependencies.sleep ?? sleepByTimer,
     results,
-    tasks,
-    createId: dependencies.createId ?? createRequestId,
-    transport,
+    tasks: createTasks(options, ledger, results?.objects),
   };
 }
 

@@ -9,8 +9,6 @@ import {
 import { PERIOD_NEEDS_STORE } from "./auth/check-caller.js";
 import { hasPeriod } from "./billing/budget.js";
 import { DEFAULT_GROUP } from "./billing/model-details.js";
-import { createPriceList } from "./billing/pricing.js";
-import { type Channel, createChannel, secretsOf } from "./channels/channel.js";
 import { countsPeriods } from "./features/budgets/budget-schema.js";
 import type { StoredCallerRules } from "./features/callers/callers.js";
 import type { StoredCallers } from "./features/callers/stored-callers.js";
@@ -20,21 +18,12 @@ import { createWebhookEndpoints, type WebhookEndpoints } from "./features/webhoo
 import { checkFixedOptions, checkOptions } from "./gateway-options/check-options.js";
 import { type LoadedOptions, loadOptions } from "./gateway-options/load.js";
 import type { GatewayOptions } from "./gateway-options/options.js";
+import { configureKernel } from "./kernel/kernel-configuration.js";
 import type { PipelineParts } from "./kernel/pipeline.js";
 import type { Logger } from "./logger.js";
 import { listModels, type ModelNameSources } from "./models/list-models.js";
-import {
-  type CapabilityTable,
-  createCapabilityTable,
-  createModelResolver,
-  type ModelTables,
-  mayUseModel,
-} from "./models/resolve-model.js";
-import { createKeyMask, createSecretMask } from "./redact.js";
+import { mayUseModel } from "./models/resolve-model.js";
 import type { Caller } from "./types.js";
-import { createByteMask } from "./upstream/mask-bytes.js";
-import { maskTransport } from "./upstream/mask-transport.js";
-import type { Transport } from "./upstream/transport.js";
 import { isPromiseLike } from "./util/async.js";
 
 /**
@@ -56,17 +45,12 @@ export function configureFirst(
 
 /** The parts that depend on options that can be reloaded. */
 export interface Configuration
-  extends Pick<PipelineParts, "authenticate" | "resolveModel" | "prices" | "mask" | "maskKeys">,
+  extends ReturnType<typeof configureKernel>,
+    Pick<PipelineParts, "authenticate">,
     Pick<ModelsParts, "listModels" | "mayUseModel"> {
   /** Where the gateway reports the end of tasks to callers. `undefined` without the option `webhooks`. */
   readonly webhookEndpoints: WebhookEndpoints | undefined;
-  /** In the order of the options. */
-  readonly channels: readonly Channel[];
-  readonly models: LoadedOptions["models"];
   readonly callerRules: StoredCallerRules;
-  readonly capabilities: CapabilityTable;
-  /** The transport that masks the channels' secrets in responses. */
-  readonly maskTransport: (transport: Transport) => Transport;
 }
 
 /** What a configuration needs of the parts that stay. */
@@ -85,24 +69,11 @@ export interface ConfigurationContext {
  */
 export function configure(options: LoadedOptions, context: ConfigurationContext): Configuration {
   const families = checkOptions(options);
-  const channels = options.channels.flatMap((channel) => {
-    const family = families.get(channel.family);
-    return family === undefined ? [] : [createChannel(channel, family)];
-  });
-  const secrets = [...new Set(channels.flatMap(secretsOf))];
-  const maskKeys = createKeyMask(secrets);
-  const masks = { maskKeys, bytes: createByteMask(secrets) };
-  const capabilities = createCapabilityTable(options.capabilities);
+  const kernel = configureKernel(options, families, pauseIdOf);
+  const { channels, resolveModel } = kernel;
   const callerRules = toCallerRules(options);
-  const resolveModel = createModelResolver(
-    { ...toModelTables(options), capabilities, pauseIdOf },
-    families,
-    channels,
-  );
   return {
-    channels,
-    models: options.models,
-    capabilities,
+    ...kernel,
     webhookEndpoints: options.webhooks && createWebhookEndpoints(options.webhooks),
     callerRules,
     authenticate: createAuthenticator({
@@ -110,13 +81,8 @@ export function configure(options: LoadedOptions, context: ConfigurationContext)
       rules: { hasBilling: callerRules.groups !== undefined, canKeepPeriods: callerRules.canKeepPeriods },
       now: context.now,
     }),
-    resolveModel,
     listModels: once(() => describeModels(listModels({ ...toNameSources(options), channels }, resolveModel))),
     mayUseModel: (caller, name) => mayUseModel(caller, name, options.caseInsensitiveNames ?? false),
-    prices: options.billing && createPriceList(options.billing),
-    mask: createSecretMask(secrets),
-    maskKeys,
-    maskTransport: (transport) => maskTransport(transport, masks),
   };
 }
 
@@ -164,15 +130,6 @@ function createFindCaller(
     const found = storedCallers.find(hashApiKey(apiKey));
     return isPromiseLike(found) ? found.then(admit) : admit(found);
   });
-}
-
-function toModelTables({ models, billing, channels, caseInsensitiveNames }: LoadedOptions): ModelTables {
-  const mappings = caseInsensitiveNames === true ? channels.map(({ modelMapping = {} }) => modelMapping) : [];
-  const otherNames = [
-    ...Object.keys(billing?.model_details ?? {}),
-    ...mappings.flatMap((mapping) => Object.keys(mapping)),
-  ];
-  return { models, otherNames, isCaseInsensitive: caseInsensitiveNames };
 }
 
 function toNameSources({

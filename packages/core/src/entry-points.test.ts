@@ -55,6 +55,8 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     RecordFilter ReleasedRecord ReportOptions RequestBounds RoundingLine SettledRecord TokenKind TotalsKey
     createRepricer RepricedSums RepricedUsage Repricer repriceRecords GatewayUsage HistoryLedger RecordPage RecordQuery SeriesKey SeriesQuery UsageHistory UsageLine UsageOutcome UsageSeries
     UsageSums UnresolvedRecord Usage UsageRecord UsageReports UsageTotal`,
+  "./compose.ts": `
+    ComposedGateway ComposeOptions composeGateway Composition Contribution cors Feature GatewayError GatewayRoute Kernel limits LimitsOptions`,
   "./families/index.ts": `
     applyImageCount BackgroundRules Capabilities Base64Image checkSize countUpstreamCalls Dialect FailedResponse FieldTypes FormPart ProviderTask ReportedFailure Submission TaskProtocol TaskState UpstreamBody createUploadedImage failureKindOfStatus FailureReason
     findNearestRatio findNearestSize parsePixels WantedSize

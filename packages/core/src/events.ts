@@ -51,7 +51,7 @@ export interface Events {
   readonly error: ((event: FailureEvent) => void) | undefined;
 }
 
-interface EventOptions {
+export interface EventOptions {
   readonly onRequest?: ((event: RequestEvent) => unknown) | undefined;
   readonly onError?: ((event: FailureEvent) => unknown) | undefined;
 }

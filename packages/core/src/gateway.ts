@@ -1,4 +1,4 @@
-import { assembleGateway, type Dependencies, type GatewayAssembly, type GatewayParts } from "./assemble.js";
+import { assembleGateway, type GatewayAssembly, type GatewayParts } from "./assemble.js";
 import type { PriceTables } from "./billing/model-details.js";
 import type { Channel } from "./channels/channel.js";
 import { type BudgetReports, createBudgetReports } from "./features/budgets/read-budgets.js";
@@ -27,13 +27,14 @@ import { watchOptions } from "./features/watch-options/watch-options.js";
 import type { Webhooks } from "./features/webhooks/webhooks.js";
 import type { GatewayOptions } from "./gateway-options/options.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
+import type { Dependencies } from "./kernel/kernel-parts.js";
 import { closedError, shutDown } from "./kernel/lifecycle.js";
+import { createRequestHandler } from "./kernel/request-handler.js";
 import type { RouteHost } from "./kernel/route-host.js";
 import { createFetch, type WebHost } from "./kernel/web-host.js";
 import type { OptionsProblem } from "./options/options.js";
 import { findPriceProblems } from "./options/problems.js";
 import { type GatewayRoute, requestPath } from "./request/route.js";
-import { createRequestHandler } from "./request-handler.js";
 import { settlesWithin } from "./util/async.js";
 
 /** An image-generation gateway. */

@@ -25,11 +25,11 @@ export type {
   WebhooksOptions,
 } from "./features/webhooks/webhook-options.js";
 export { type CloseOptions, createGateway, type Gateway } from "./gateway.js";
-export { GatewayOptionsError } from "./gateway-options/check-options.js";
 export type { GatewayOptions } from "./gateway-options/options.js";
 export { consoleLogger, type Logger } from "./logger.js";
 export type { CapabilityRows, ModelOptions } from "./models/resolve-model.js";
 export type { BillingOptions, IdempotencyOptions, Loadable, OptionsProblem } from "./options/options.js";
+export { GatewayOptionsError } from "./options/options-error.js";
 export type { BodyLimits } from "./request/read-request.js";
 export type {
   Caller,

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
-import type { Dependencies } from "./assemble.js";
 import type { FailureEvent } from "./events.js";
 import type { Family } from "./families/family.js";
 import { seedream } from "./families/seedream/seedream.js";
 import type { GatewayOptions } from "./gateway-options/options.js";
+import type { Dependencies } from "./kernel/kernel-parts.js";
 import { createScriptedSource, type ScriptedSource } from "./testing/scripted-source.js";
 import {
   ARK_KEY,

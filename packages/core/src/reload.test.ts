@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { GatewayOptionsError } from "./gateway-options/check-options.js";
 import type { GatewayOptions } from "./gateway-options/options.js";
+import { GatewayOptionsError } from "./options/options-error.js";
 import {
   ARK_RESPONSE,
   CALLER_KEY,

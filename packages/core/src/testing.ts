@@ -1,8 +1,8 @@
-export type { Dependencies } from "./assemble.js";
 export type { RetryBudgetPolicy } from "./channels/retry-budget.js";
 export { createFamilyChecks } from "./family-suite/create-family-checks.js";
 export { FamilyCheckError } from "./family-suite/expect.js";
 export type * from "./family-suite/subject.js";
+export type { Dependencies } from "./kernel/kernel-parts.js";
 export {
   type Transport,
   TransportError,

@@ -25,7 +25,7 @@ export const countCode = (pattern: RegExp, where: (name: string) => boolean = ()
 const FEATURES = /^features\/|^operator\.ts|^openapi\.ts/;
 /** What composes a gateway of all features, and the entry points. */
 const DOORS =
-  /^(?:index|gateway|assemble|configuration|billing|stores|adapter|testing)\.ts$|^gateway-options\/|^families\/index\.ts$/;
+  /^(?:index|gateway|compose|assemble|configuration|billing|stores|adapter|testing)\.ts$|^gateway-options\/|^families\/index\.ts$/;
 
 /** Imports from the kernel into features or into a family. */
 export function countImports(): number {

@@ -57,6 +57,7 @@ const promisesForChunks = (name: ScenarioName) => ({
 
 const countFiles = async (): Promise<number> => (await (await lab()).listFiles(SCENARIOS.small)).length;
 const ALL = `import { createGateway } from "@calotype/core"; export default createGateway({});`;
+const SEEDREAM = `export { composeGateway } from "@calotype/core/compose"; export { seedream } from "@calotype/core/families";`;
 const BILLING = `export * from "@calotype/core/billing";`;
 const OPEN = /\bholds\.open\(/g;
 const TAKE_OVER = /\bholds\.(?:adopt|resume)\(/g;
@@ -79,7 +80,8 @@ const FIGURES: readonly (Counted | Bounded)[] = [
   { ...promisesForChunks("10 events of 1 MB"), today: 730, goal: 730 },
   { ...promisesFor("a form with 3 files of 10 MB"), today: 3122, goal: 3122 },
   { ...promisesFor("JSON with 3 data URLs of 4 MB"), today: 77, goal: 77 },
-  { counts: "hundreds of bytes for Workers: all features", today: 1669, goal: 1400, count: countBundle(ALL) },
+  { counts: "hundreds of bytes for Workers: all features", today: 1681, goal: 1400, count: countBundle(ALL) },
+  { counts: "hundreds of bytes for Workers: seedream", today: 1102, goal: 750, count: countBundle(SEEDREAM) },
   { counts: "hundreds of bytes for Workers: billing", today: 167, goal: 164, count: countBundle(BILLING) },
   { counts: "import of core, over undici", today: 2, goal: 1.3, measure: compareToUndici("") },
   { counts: "import of billing, over undici", today: 0.25, goal: 0.25, measure: compareToUndici("/billing") },
@@ -87,8 +89,8 @@ const FIGURES: readonly (Counted | Bounded)[] = [
   { counts: "interfaces named …Parts", today: 50, goal: 12, count: () => countCode(PARTS) },
   { counts: "type names that are declared in several files", today: 0, goal: 0, count: countRepeatedTypes },
   { counts: "files at the root of core/src", today: 19, goal: 5, count: countRootFiles },
-  { counts: "hundreds of lines of core without tests", today: 487, goal: 340, count: countLinesOfCore },
-  { counts: "hundreds of lines of tests, with conformance", today: 954, goal: 700, count: countLinesOfTests },
+  { counts: "hundreds of lines of core without tests", today: 492, goal: 340, count: countLinesOfCore },
+  { counts: "hundreds of lines of tests, with conformance", today: 956, goal: 700, count: countLinesOfTests },
 ];
 
 const COUNTED = FIGURES.filter((figure) => "count" in figure);

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { hashApiKey } from "../auth/api-key.js";
 import { seedream } from "../families/seedream/seedream.js";
 import type { OptionsProblem } from "../options/options.js";
-import { checkOptions, GatewayOptionsError } from "./check-options.js";
+import { GatewayOptionsError } from "../options/options-error.js";
+import { checkOptions } from "./check-options.js";
 import type { LoadedOptions } from "./load.js";
 
 const GOOD: LoadedOptions = {

@@ -2,20 +2,26 @@ import * as z from "zod/mini";
 import type { Family } from "../families/family.js";
 import { qwenImage } from "../families/qwen-image/qwen-image.js";
 import { seedream } from "../families/seedream/seedream.js";
-import { budgetSchema, callerBudgets, checkOnBudget } from "../features/budgets/budget-schema.js";
+import { checkOnBudget, countsPeriods } from "../features/budgets/budget-schema.js";
 import { corsSchema } from "../features/cors/cors-schema.js";
 import { checkReference, openapiSchema } from "../features/openapi/openapi-schema.js";
 import { checkResults, resultsSchema } from "../features/results/results-schema.js";
 import { taskSchema } from "../features/tasks/task-schema.js";
 import { checkCallLog } from "../features/telemetry/call-log.js";
 import { checkWebhooks, webhooksSchema } from "../features/webhooks/webhook-schema.js";
-import { createCallerSchemas } from "../options/caller-schema.js";
+import { callerSchema } from "../options/caller-schema.js";
 import { checkAccess, checkCallers } from "../options/check-callers.js";
 import { checkChannels, checkFamilies, checkFamilyNames, checkSpellings } from "../options/check-models.js";
 import { checkPrices } from "../options/check-prices.js";
-import type { OptionsProblem } from "../options/options.js";
+import { GatewayOptionsError } from "../options/options-error.js";
 import { findTypeProblems } from "../options/problems.js";
-import { callOptions, familiesSchema, nameOptions, providerOptions } from "../options/schema.js";
+import {
+  callOptions,
+  familiesSchema,
+  limitOptions,
+  nameOptions,
+  providerOptions,
+} from "../options/schema.js";
 import { boolean, hook, withMethods } from "../options/schema-parts.js";
 import { isJsonObject } from "../util/json.js";
 import type { Fields } from "../util/parse-fields.js";
@@ -35,8 +41,9 @@ const shape = {
   openapi: openapiSchema,
   reference: hook,
   ...providerOptions,
-  callers: z.optional(z.array(createCallerSchemas(budgetSchema).entry, "must be a list of callers")),
+  callers: z.optional(z.array(callerSchema, "must be a list of callers")),
   authenticate: hook,
+  ...limitOptions,
   ...callOptions,
   results: z.optional(resultsSchema),
   webhooks: z.optional(webhooksSchema),
@@ -56,18 +63,6 @@ const shape = {
 
 const schema = z.strictObject(shape, "must be an object");
 
-/** Thrown by `createGateway`. Contains every problem of the options. */
-export class GatewayOptionsError extends Error {
-  override readonly name = "GatewayOptionsError";
-  readonly problems: readonly OptionsProblem[];
-
-  constructor(problems: readonly OptionsProblem[]) {
-    const lines = problems.map(({ path, message }) => `  ${path === "" ? "options" : path} ${message}`);
-    super(`The options of the gateway are wrong:\n${lines.join("\n")}`);
-    this.problems = problems;
-  }
-}
-
 /**
  * Checks all options and returns the families that they may name. Rules that span several options are checked if each
  * of these options has the right type, so that one run finds as many problems as possible.
@@ -83,7 +78,7 @@ export function checkOptions(options: LoadedOptions): ReadonlyMap<string, Family
   if (isSound("logger", "logCalls")) problems.push(...checkCallLog(options));
   if (isSound("openapi", "reference")) problems.push(...checkReference(options));
   if (isSound("results")) problems.push(...checkResults(options));
-  if (isSound("callers", "billing")) problems.push(...checkCallers(options, callerBudgets));
+  if (isSound("callers", "billing")) problems.push(...checkCallers(options, countsPeriods(options.ledger)));
   if (isSound("ledger")) problems.push(...checkOnBudget(options));
   if (isSound("webhooks")) {
     problems.push(...checkWebhooks(options.webhooks, isSound("callers") ? options.callers : undefined));

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createMemoryAdmissionStore } from "../features/limits/memory-store.js";
 import { createMemoryLedger } from "../features/memory-ledger/memory-ledger.js";
 import { createGateway } from "../gateway.js";
-import { GatewayOptionsError } from "./check-options.js";
+import { GatewayOptionsError } from "../options/options-error.js";
 import type { GatewayOptions } from "./options.js";
 
 const MODELS = { a: { family: "seedream" } };

@@ -1,4 +1,5 @@
 import type { HoldEnd } from "../billing/hold.js";
+import type { GatewayError } from "../errors.js";
 import type { GatewayResponse, HeaderReader } from "../http.js";
 import type { Caller, CallerLimits } from "../types.js";
 import type { JsonObject } from "../util/json.js";
@@ -8,6 +9,8 @@ import type { NormalizedCall } from "./normalized-call.js";
 export interface Admission {
   /** The caller's own limits merged with those of the gateway. */
   limitsOf(caller: Pick<Caller, "limits">): CallerLimits;
+  /** The error of a caller that has this many requests at once in this process. */
+  createCrowdedError(concurrent: number): GatewayError;
   /** Checks a valid call before it has a hold. @throws GatewayError if it is refused */
   admit(call: NormalizedCall, moment: LimitedMoment, repeatable?: Repeatable): Promise<Admitted | Replayed>;
 }

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import type { CallerOptions } from "../auth/authenticate.js";
+import { findBudgetProblem } from "../billing/budget.js";
 import { CLIENT_PROFILES } from "../request/client-profiles.js";
 import type { Caller } from "../types.js";
 import { parseInstant } from "../util/instant.js";
@@ -17,44 +18,49 @@ export const callerIdSchema = name.check(
   z.refine((id) => id !== "." && id !== "..", 'must not be "." or ".."'),
 );
 
-/**
- * The schemas of an entry of `callers`, and of a caller that is created at run time, without its id and its keys.
- *
- * @param budget the schema of their budgets
- */
-export function createCallerSchemas(budget: z.ZodMiniType<NonNullable<Caller["budget"]>>) {
-  const callerSettings = {
-    group: z.optional(name),
-    models: z.optional(names),
-    client: z.optional(z.literal(CLIENT_NAMES, `must be one of ${CLIENT_NAMES.join(", ")}`)),
-    ...preferences,
-    expiresAt: z.optional(z.custom<string | Date>((value) => parseInstant(value) !== undefined, EXPIRES_AT)),
-    budget: z.optional(budget),
-    limits,
-  } satisfies Fields<Omit<Caller, "id">>;
-  const settings = z.strictObject(callerSettings, "must be an object");
-  const entry = z
-    .strictObject(
-      {
-        id: name,
-        key: z.optional(
-          z
-            .string("must be a string")
-            .check(
-              z.minLength(1, { error: "is missing; is the environment variable set?", abort: true }),
-              z.regex(/^[\x21-\x7e]+$/, "must be letters, digits and signs without spaces"),
-            ),
-        ),
-        hash: z.optional(z.string(SHA256).check(z.regex(/^[\da-f]{64}$/i, SHA256))),
-        ...callerSettings,
-      } satisfies Fields<CallerOptions>,
-      "must be an object with id and key or hash",
-    )
-    .check(
-      z.refine(
-        (value) => (value.key === undefined) !== (value.hash === undefined),
-        "needs either key or hash; is the environment variable set?",
+const budgetSchema = z
+  .custom<NonNullable<Caller["budget"]>>(() => true)
+  .check(({ value, issues }) => {
+    const problem = findBudgetProblem(value);
+    if (problem === undefined) return;
+    const path = problem.field === "" ? [] : [problem.field];
+    issues.push({ code: "custom", input: value, path, message: problem.rule });
+  });
+
+const callerSettings = {
+  group: z.optional(name),
+  models: z.optional(names),
+  client: z.optional(z.literal(CLIENT_NAMES, `must be one of ${CLIENT_NAMES.join(", ")}`)),
+  ...preferences,
+  expiresAt: z.optional(z.custom<string | Date>((value) => parseInstant(value) !== undefined, EXPIRES_AT)),
+  budget: z.optional(budgetSchema),
+  limits,
+} satisfies Fields<Omit<Caller, "id">>;
+
+/** The schema of a caller that is created at run time, without its id and its keys. */
+export const callerSettingsSchema = z.strictObject(callerSettings, "must be an object");
+
+/** The schema of an entry of `callers`. */
+export const callerSchema = z
+  .strictObject(
+    {
+      id: name,
+      key: z.optional(
+        z
+          .string("must be a string")
+          .check(
+            z.minLength(1, { error: "is missing; is the environment variable set?", abort: true }),
+            z.regex(/^[\x21-\x7e]+$/, "must be letters, digits and signs without spaces"),
+          ),
       ),
-    );
-  return { entry, settings };
-}
+      hash: z.optional(z.string(SHA256).check(z.regex(/^[\da-f]{64}$/i, SHA256))),
+      ...callerSettings,
+    } satisfies Fields<CallerOptions>,
+    "must be an object with id and key or hash",
+  )
+  .check(
+    z.refine(
+      (value) => (value.key === undefined) !== (value.hash === undefined),
+      "needs either key or hash; is the environment variable set?",
+    ),
+  );

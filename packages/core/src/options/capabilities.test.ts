@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Capabilities } from "../families/capabilities.js";
 import { createGateway } from "../gateway.js";
-import { GatewayOptionsError } from "../gateway-options/check-options.js";
 import type { GatewayOptions } from "../gateway-options/options.js";
 import { createTestGateway, refusal } from "../testing/test-gateway.js";
 import type { OptionsProblem } from "./options.js";
+import { GatewayOptionsError } from "./options-error.js";
 
 const MODELS = {
   "seedream-*": { family: "seedream" },

@@ -1,33 +1,33 @@
 import { hashApiKey } from "../auth/api-key.js";
 import type { CallerOptions } from "../auth/authenticate.js";
+import { PERIOD_NEEDS_STORE } from "../auth/check-caller.js";
+import { describeBudget, hasPeriod } from "../billing/budget.js";
 import { DEFAULT_GROUP } from "../billing/model-details.js";
 import type { Caller } from "../types.js";
 import type { OptionsProblem, RelatedOptions } from "./options.js";
 
-/** What the feature of budgets knows of the field `budget` of callers. */
-export interface CallerBudgets {
-  /** Checks a budget against other options. */
-  check(budget: Caller["budget"], path: string, options: RelatedOptions): Iterable<OptionsProblem>;
-  /** Returns a string that is equal for equal budgets. */
-  describe(budget: Caller["budget"]): string | undefined;
-}
-
 /**
  * Checks the entries of `callers` against each other and against the prices. The types of each entry were checked
  * before.
+ *
+ * @param countsPeriods whether the ledger counts what callers spend by period
  */
-export function* checkCallers(options: RelatedOptions, budgets: CallerBudgets): Iterable<OptionsProblem> {
+export function* checkCallers(options: RelatedOptions, countsPeriods: boolean): Iterable<OptionsProblem> {
   const { callers = [], billing } = options;
   yield* checkKeys(callers);
-  yield* checkAgreement(callers, budgets);
+  yield* checkAgreement(callers);
   const groups = billing && (billing.group_ratio ?? { [DEFAULT_GROUP]: "1" });
   for (const [index, { group = DEFAULT_GROUP, budget }] of callers.entries()) {
     if (groups !== undefined && !Object.hasOwn(groups, group)) {
       yield { path: `callers[${index}].group`, message: `is not a group of billing.group_ratio: ${group}` };
     }
-    yield* budgets.check(budget, `callers[${index}].budget`, options);
+    const path = `callers[${index}].budget`;
+    if (billing === undefined && budget !== undefined) yield { path, message: NEEDS_BILLING };
+    if (hasPeriod(budget) && !countsPeriods) yield { path: `${path}.period`, message: PERIOD_NEEDS_STORE };
   }
 }
+
+const NEEDS_BILLING = "needs billing: without prices nothing is charged, so the budget would have no effect";
 
 function* checkKeys(callers: readonly CallerOptions[]): Iterable<OptionsProblem> {
   const hashes = new Set<string>();
@@ -39,16 +39,14 @@ function* checkKeys(callers: readonly CallerOptions[]): Iterable<OptionsProblem>
 }
 
 /** The fields that must be the same in entries with the same id, in a form in which equal values are equal strings. */
-const SHARED: Readonly<
-  Record<Exclude<keyof Caller, "id" | "expiresAt">, (caller: Caller, budgets: CallerBudgets) => unknown>
-> = {
+const SHARED: Readonly<Record<Exclude<keyof Caller, "id" | "expiresAt">, (caller: Caller) => unknown>> = {
   group: ({ group = DEFAULT_GROUP }) => group,
   models: ({ models }) => models && [...new Set(models)].toSorted(),
   client: ({ client }) => client,
   responseFormat: ({ responseFormat }) => responseFormat,
   streamFormat: ({ streamFormat }) => streamFormat,
   sizes: ({ sizes }) => sizes,
-  budget: ({ budget }, budgets) => budgets.describe(budget),
+  budget: ({ budget }) => describeBudget(budget),
   limits: ({ limits = {} }) =>
     Object.entries(limits)
       .filter(([, limit]) => limit !== undefined)
@@ -59,17 +57,14 @@ const SHARED: Readonly<
  * Entries with the same id are several keys of one caller: its budget and limits are counted under the id. If one of
  * the entries had no budget, its key could spend without a limit.
  */
-function* checkAgreement(
-  callers: readonly CallerOptions[],
-  budgets: CallerBudgets,
-): Iterable<OptionsProblem> {
+function* checkAgreement(callers: readonly CallerOptions[]): Iterable<OptionsProblem> {
   const firsts = new Map<string, number>();
   for (const [index, entry] of callers.entries()) {
     const first = firsts.get(entry.id) ?? index;
     firsts.set(entry.id, first);
     const other = callers[first] ?? entry;
     for (const [field, read] of Object.entries(SHARED)) {
-      if (JSON.stringify(read(entry, budgets)) === JSON.stringify(read(other, budgets))) continue;
+      if (JSON.stringify(read(entry)) === JSON.stringify(read(other))) continue;
       yield {
         path: `callers[${index}].${field}`,
         message: `must be the same as callers[${first}].${field}: both entries have the id ${entry.id}, and only key, hash and expiresAt may differ`,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { seedream } from "../families/seedream/seedream.js";
 import { createGateway } from "../gateway.js";
-import { GatewayOptionsError } from "../gateway-options/check-options.js";
+import { GatewayOptionsError } from "./options-error.js";
 
 const READS_QUALITY = { ...seedream, name: "painter", readsQuality: true };
 

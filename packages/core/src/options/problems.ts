@@ -3,6 +3,7 @@ import type { ChannelOptions } from "../channels/channel.js";
 import { formatPath } from "../util/parse-fields.js";
 import { findOldName } from "./old-names.js";
 import type { OptionsProblem } from "./options.js";
+import { GatewayOptionsError } from "./options-error.js";
 import { priceTablesSchema } from "./schema.js";
 
 /**
@@ -20,6 +21,12 @@ export function findTypeProblems(
   const broken = new Set(issues.filter((issue) => !isLocal(issue)).map(({ path }) => path[0]));
   const isSound = (...names: readonly string[]): boolean => !names.some((name) => broken.has(name));
   return { problems: issues.flatMap(toProblems), isSound };
+}
+
+/** @throws GatewayOptionsError for options of a feature that have the wrong types */
+export function checkFeatureOptions(schema: z.ZodMiniObject, options: unknown): void {
+  const { problems } = findTypeProblems(schema, options);
+  if (problems.length > 0) throw new GatewayOptionsError(problems);
 }
 
 /** Returns the problems of prices, with the rules of the option `billing`. Paths begin at the tables. */

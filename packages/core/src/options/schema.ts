@@ -110,11 +110,9 @@ export const providerOptions = {
     .check(z.minLength(1, "must contain at least one channel")),
 };
 
-/** What every call is charged, and what it may take of time and memory. */
-export const callOptions = {
-  billing: z.optional(billing),
+/** What callers may do, and how repeats of their requests are recognized. */
+export const limitOptions = {
   limits,
-  ledger: withMethods("hold", "settle", "release", "sweep", "balance", "takeUndelivered", "markDelivered"),
   admission: withMethods("admit", "finish", "setCooldown"),
   idempotency: z.optional(
     z.strictObject(
@@ -127,6 +125,12 @@ export const callOptions = {
       "must be an object with seconds or maxResponseBytes",
     ),
   ),
+};
+
+/** What every call is charged, and what it may take of time and memory. */
+export const callOptions = {
+  billing: z.optional(billing),
+  ledger: withMethods("hold", "settle", "release", "sweep", "balance", "takeUndelivered", "markDelivered"),
   ...preferences,
   bodyLimits: z.optional(
     z.strictObject(

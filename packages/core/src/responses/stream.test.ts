@@ -1,11 +1,11 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import type { Dependencies } from "../assemble.js";
 import type { ModelDetails } from "../billing/model-details.js";
 import type { FailureEvent } from "../events.js";
 import { type StreamReader, seedream } from "../families/index.js";
 import type { GatewayOptions } from "../gateway-options/options.js";
+import type { Dependencies } from "../kernel/kernel-parts.js";
 import { createScriptedSource, endedSource, type ScriptedSource } from "../testing/scripted-source.js";
 import { serve } from "../testing/start-server.js";
 import {

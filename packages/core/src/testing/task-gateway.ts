@@ -1,8 +1,8 @@
 import { onTestFinished, vi } from "vitest";
-import type { Dependencies } from "../assemble.js";
 import { createMemoryLedger } from "../features/memory-ledger/memory-ledger.js";
 import type { Task, TaskLedger } from "../features/task-store/task-store.js";
 import type { GatewayOptions } from "../gateway-options/options.js";
+import type { Dependencies } from "../kernel/kernel-parts.js";
 import { createTestGateway, type Provider, type ReadResponse, type TestGateway } from "./test-gateway.js";
 
 /** The header that asks for a task. */

@@ -1,7 +1,7 @@
-import type { Dependencies } from "../assemble.js";
 import type { ReleasedRecord, SettledRecord, UnresolvedRecord } from "../billing/records.js";
 import { createGateway, type Gateway } from "../gateway.js";
 import type { GatewayOptions } from "../gateway-options/options.js";
+import type { Dependencies } from "../kernel/kernel-parts.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
 
 /** The keys, which must not appear in any response, log or record. */

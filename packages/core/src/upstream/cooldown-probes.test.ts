@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Dependencies } from "../assemble.js";
+import type { Dependencies } from "../kernel/kernel-parts.js";
 import { type Behaviour, type SimulatedCall, simulateChannels } from "../testing/simulate-channels.js";
 import { ARK_RESPONSE, createTestGateway } from "../testing/test-gateway.js";
 

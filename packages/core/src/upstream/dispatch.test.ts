@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Dependencies } from "../assemble.js";
 import { seedream } from "../families/seedream/seedream.js";
 import { createMemoryAdmissionStore } from "../features/limits/memory-store.js";
 import type { GatewayOptions } from "../gateway-options/options.js";
+import type { Dependencies } from "../kernel/kernel-parts.js";
 import {
   ARK_RESPONSE,
   createTestGateway,

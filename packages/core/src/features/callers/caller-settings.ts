@@ -1,12 +1,9 @@
 import type * as z from "zod/mini";
 import { type GatewayError, invalidRequest } from "../../errors.js";
-import { callerIdSchema, createCallerSchemas } from "../../options/caller-schema.js";
+import { callerIdSchema, callerSettingsSchema } from "../../options/caller-schema.js";
 import type { Caller, CallerLimits } from "../../types.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
 import { formatPath } from "../../util/parse-fields.js";
-import { budgetSchema } from "../budgets/budget-schema.js";
-
-const { settings: callerSettingsSchema } = createCallerSchemas(budgetSchema);
 
 /** What can be set for a caller that is created at run time: the fields of an entry of the option `callers`. */
 export type CallerSettings = Omit<Caller, "id">;

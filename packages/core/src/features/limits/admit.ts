@@ -16,7 +16,12 @@ import {
   renderReplay,
   toStoredResponse,
 } from "./idempotency.js";
-import { addRateLimits, createCrowdedError, createLimitedError } from "./rate-limit-headers.js";
+import {
+  addRateLimits,
+  createCrowdedError,
+  createLimitedError,
+  createOwnCrowdedError,
+} from "./rate-limit-headers.js";
 import { type CallLimits, mergeLimits, toCallLimits } from "./rate-limits.js";
 import type {
   AdmissionDecision,
@@ -32,7 +37,7 @@ export interface AdmissionParts {
   readonly admissionStore: AdmissionStore;
   readonly health: ChannelHealth;
   /** `undefined`: no channel can be paused. */
-  readonly pauses: Pauses | undefined;
+  readonly pauses?: Pauses | undefined;
   /** The limits of callers that have none of their own. */
   readonly limits: CallerLimits | undefined;
   readonly idempotency: IdempotencyOptions;
@@ -45,6 +50,7 @@ export interface AdmissionParts {
 export function createAdmission(parts: AdmissionParts): Admission {
   return {
     limitsOf: ({ limits }) => mergeLimits(limits, parts.limits),
+    createCrowdedError: createOwnCrowdedError,
     admit: (call, moment, repeatable) => admit(parts, call, moment, repeatable),
   };
 }

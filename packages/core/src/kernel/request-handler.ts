@@ -1,21 +1,30 @@
-import type { GatewayAssembly, GatewayParts } from "./assemble.js";
-import type { Cors } from "./contract/cors.js";
-import { GatewayError, unavailable } from "./errors.js";
-import { type Arrival, createArrival, RequestReport, reportRefusal } from "./events.js";
-import type { GatewayRequest, GatewayResponse } from "./http.js";
-import { closedError } from "./kernel/lifecycle.js";
-import { holdHost, runPipeline } from "./kernel/pipeline.js";
-import type { RouteHost } from "./kernel/route-host.js";
-import { createRouteMatcher, type Endpoint, type GatewayRoute } from "./request/route.js";
-import { renderError } from "./responses/envelope.js";
+import type { Cors } from "../contract/cors.js";
+import { GatewayError, unavailable } from "../errors.js";
+import { type Arrival, createArrival, type ReportParts, RequestReport, reportRefusal } from "../events.js";
+import type { GatewayRequest, GatewayResponse } from "../http.js";
+import { createRouteMatcher, type Endpoint, type GatewayRoute } from "../request/route.js";
+import { renderError } from "../responses/envelope.js";
+import { closedError, type Maintenance, type Tracker } from "./lifecycle.js";
+import { holdHost, type PipelineParts, runPipeline } from "./pipeline.js";
+import type { Reloadable } from "./reloadable.js";
+import type { RouteHost } from "./route-host.js";
+
+/** What the request handler needs of a gateway, with the options of the moment. */
+interface HandlerAssembly<Parts extends PipelineParts> {
+  readonly permanent: Pick<PipelineParts, "createId"> & ReportParts;
+  readonly reloadable: Pick<Reloadable<Parts>, "current" | "get">;
+  readonly tracker: Pick<Tracker, "track">;
+  readonly maintenance: Pick<Maintenance, "start">;
+}
 
 /** What {@link createRequestHandler} needs. */
-export interface RequestHandlerParts {
-  readonly assembly: GatewayAssembly;
+export interface RequestHandlerParts<Parts extends PipelineParts> {
+  readonly assembly: HandlerAssembly<Parts>;
   readonly basePath: string;
-  readonly cors: Cors;
+  /** `undefined`: pages of other origins may read nothing. */
+  readonly cors: Cors | undefined;
   /** Creates the routes of the features. */
-  readonly createRoutes: (host: RouteHost<GatewayParts>) => readonly GatewayRoute[];
+  readonly createRoutes: (host: RouteHost<Parts>) => readonly GatewayRoute[];
   /** Describes a path that is not served. */
   readonly describeUnserved: (request: NamedRequest) => string;
   /** Whether `close` was called. Every request is refused then. */
@@ -33,21 +42,22 @@ export interface RequestHandler {
 type NamedRequest = Pick<GatewayRequest, "method" | "url" | "headers">;
 
 /** Connects the paths of a gateway with what responds to them: the pipeline, and the routes of the features. */
-export function createRequestHandler({
+export function createRequestHandler<Parts extends PipelineParts>({
   assembly,
   basePath,
   cors,
   createRoutes,
   describeUnserved,
   isClosing,
-}: RequestHandlerParts): RequestHandler {
+}: RequestHandlerParts<Parts>): RequestHandler {
   const { permanent, reloadable, tracker, maintenance } = assembly;
   const render = (error: GatewayError, id = permanent.createId()): GatewayResponse =>
     renderError(error, { id, mask: currentMask(assembly) });
   const toNotFound = (request: NamedRequest): GatewayError =>
     new GatewayError("not_found", describeUnserved(request));
-  const notFound: RequestHandler["notFound"] = (request) =>
-    cors.addHeaders(request, render(toNotFound(request)));
+  const addCors: Cors["addHeaders"] = (request, response) =>
+    cors === undefined ? response : cors.addHeaders(request, response);
+  const notFound: RequestHandler["notFound"] = (request) => addCors(request, render(toNotFound(request)));
 
   /** Refuses a request for a path of the gateway that makes no images. */
   const refuseEarly = (
@@ -94,16 +104,17 @@ export function createRequestHandler({
 
   const handle: RequestHandler["handle"] = (request) => {
     const { url, mountPath } = request;
-    const announced = cors.readPreflight(request);
+    const announced = cors?.readPreflight(request);
     const route = matchRoute({ method: announced ?? request.method, url, mountPath });
     if (route === undefined) return null;
-    if (announced !== undefined) return Promise.resolve(cors.allowPreflight(request, permanent.createId()));
+    if (cors !== undefined && announced !== undefined)
+      return Promise.resolve(cors.allowPreflight(request, permanent.createId()));
     if (route === "unserved") {
-      return Promise.resolve(cors.addHeaders(request, refuseEarly(toNotFound(request), request)));
+      return Promise.resolve(addCors(request, refuseEarly(toNotFound(request), request)));
     }
     const responds =
       "operation" in route ? respond(route, request) : route.route.respond(request, route.groups);
-    return cors.concerns(request)
+    return cors?.concerns(request) === true
       ? responds.then((responded) => cors.addHeaders(request, responded))
       : responds;
   };
@@ -113,7 +124,7 @@ export function createRequestHandler({
 
 /** Waits for the options that take time to load, and then handles the request. */
 async function runWhenLoaded(
-  assembly: GatewayAssembly,
+  assembly: HandlerAssembly<PipelineParts>,
   endpoint: Endpoint,
   request: GatewayRequest,
 ): Promise<GatewayResponse> {
@@ -125,10 +136,10 @@ async function runWhenLoaded(
 }
 
 /** Returns `undefined` if the options cannot be loaded. */
-async function loadParts(
-  { permanent, reloadable }: GatewayAssembly,
+async function loadParts<Parts extends PipelineParts>(
+  { permanent, reloadable }: HandlerAssembly<Parts>,
   requestId: string,
-): Promise<GatewayParts | undefined> {
+): Promise<Parts | undefined> {
   try {
     return await reloadable.get();
   } catch (error) {
@@ -139,7 +150,7 @@ async function loadParts(
 
 /** Responds to a request that does not enter the pipeline. */
 function refuse(
-  assembly: GatewayAssembly,
+  assembly: HandlerAssembly<PipelineParts>,
   error: GatewayError,
   {
     endpoint,
@@ -154,7 +165,7 @@ function refuse(
   return response;
 }
 
-function currentMask({ reloadable }: GatewayAssembly): (text: string) => string {
+function currentMask({ reloadable }: HandlerAssembly<PipelineParts>): (text: string) => string {
   return reloadable.current?.maskKeys ?? String;
 }
 

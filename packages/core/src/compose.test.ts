@@ -1,0 +1,144 @@
+import { describe, expect, it } from "vitest";
+import {
+  type ComposeOptions,
+  type Composition,
+  composeGateway,
+  cors,
+  type Feature,
+  GatewayError,
+  limits,
+} from "./compose.js";
+import { seedream } from "./families/seedream/seedream.js";
+import { ARK_RESPONSE } from "./testing/test-gateway.js";
+
+const IMAGES = "http://localhost/v1/images/generations";
+
+/** Opens a gateway of the kernel and these features, and what it sent and recorded. */
+function open(features: Composition["features"], options: Partial<ComposeOptions> = {}) {
+  const sent: string[] = [];
+  const charges: (string | null)[] = [];
+  const gateway = composeGateway(
+    {
+      models: { doodle: { family: "seedream" } },
+      channels: [{ id: "ark", family: "seedream", apiKey: "upstream-key" }],
+      callers: [{ id: "me", key: "sk-me", budget: "0.05" }],
+      billing: { model_details: { doodle: { pricing_mode: "per-request", model_price: "0.03" } } },
+      onUsage: ({ charge }) => charges.push(charge),
+      fetch: async (url) => {
+        sent.push(url);
+        return Response.json(ARK_RESPONSE);
+      },
+      ...options,
+    },
+    { families: [seedream], features },
+  );
+  const post = (body: object, headers: Record<string, string> = {}): Promise<Response> =>
+    gateway.fetch(
+      new Request(IMAGES, {
+        method: "POST",
+        headers: { authorization: "Bearer sk-me", "content-type": "application/json", ...headers },
+        body: JSON.stringify({ model: "doodle", prompt: "a fox", ...body }),
+      }),
+    );
+  return { gateway, post, sent, charges };
+}
+
+/** A feature of an operator: it refuses prompts, and shows how many it has refused. */
+function refuse(word: string): Feature {
+  let refused = 0;
+  return {
+    name: "refuse",
+    setup: () => ({
+      beforeSend({ prompt }) {
+        if (!prompt.includes(word)) return;
+        refused++;
+        throw new GatewayError("request_refused", `The prompt contains ${word}.`);
+      },
+      routes: ({ respond }) => [
+        {
+          pattern: /^(.*?)\/v1\/refused$/,
+          respond: (request) =>
+            respond(request, async (id) => ({
+              status: 200,
+              headers: { "content-type": "application/json", "x-request-id": id },
+              body: JSON.stringify({ refused }),
+            })),
+        },
+      ],
+    }),
+  };
+}
+
+describe("a gateway of the kernel alone", () => {
+  it("makes images, charges them exactly, and refuses what a budget does not cover", async () => {
+    const { gateway, post, sent, charges } = open([]);
+
+    const made = await post({});
+    const refused = await post({});
+    await gateway.close();
+
+    expect(made.status).toBe(200);
+    expect(await made.json()).toMatchObject({ data: [{ url: expect.any(String) }] });
+    expect(refused.status).toBe(403);
+    expect(sent).toHaveLength(1);
+    expect(charges).toEqual(["0.03"]);
+  });
+
+  it("has no other path, no limit, and ignores idempotency keys", async () => {
+    const { gateway, post, sent } = open([], { billing: undefined, callers: [{ id: "me", key: "sk-me" }] });
+    expect((await gateway.fetch(new Request("http://localhost/v1/models"))).status).toBe(404);
+
+    const headers = { "idempotency-key": "same" };
+    for (const response of [await post({}, headers), await post({}, headers)]) {
+      expect(response.status).toBe(200);
+      expect(response.headers.has("ratelimit")).toBe(false);
+    }
+    expect(sent).toHaveLength(2);
+    await gateway.close();
+    expect((await post({})).status).toBe(503);
+  });
+
+  it("reports every problem of its options", () => {
+    const wrong = { models: { doodle: { family: "gemini" } }, limits: {}, callers: undefined };
+    expect(() => open([], wrong)).toThrow(
+      /limits is not an option[\s\S]*callers or authenticate is needed[\s\S]*models.doodle.family must be one of seedream/,
+    );
+  });
+});
+
+describe("a gateway with features", () => {
+  it("has the limits and idempotency keys of `limits`", async () => {
+    const { post, sent } = open([limits({ limits: { requestsPerMinute: 1 } })]);
+    const first = await post({}, { "idempotency-key": "k" });
+    expect(first.headers.get("ratelimit")).toBe('"requests";r=0;t=60');
+    expect((await post({}, { "idempotency-key": "k" })).headers.get("idempotent-replayed")).toBe("true");
+    expect((await post({})).status).toBe(429);
+    expect(sent).toHaveLength(1);
+    expect(() => open([limits({ limits: { requestsPerMinute: -1 } })])).toThrow(/limits.requestsPerMinute/);
+  });
+
+  it("has the routes and checks of a feature of its own, and charges nothing for what it refuses", async () => {
+    const { gateway, post, sent, charges } = open([refuse("owl"), cors({ origins: "*" })]);
+    const headers = { origin: "https://app.example.com" };
+
+    const refused = await post({ prompt: "an owl" }, headers);
+    const shown = await gateway.fetch(new Request("http://localhost/v1/refused", { headers }));
+    await gateway.close();
+
+    expect(refused.status).toBe(403);
+    expect(refused.headers.get("access-control-allow-origin")).toBe("*");
+    expect(await shown.json()).toEqual({ refused: 1 });
+    expect(sent).toEqual([]);
+    expect(charges).toEqual([]);
+  });
+
+  it("closes only with a deadline that is a number", async () => {
+    const { gateway } = open([]);
+    await expect(gateway.close({ deadlineSeconds: Number.NaN })).rejects.toThrow(RangeError);
+    await gateway.close({ deadlineSeconds: 1 });
+  });
+
+  it("refuses two features of one kind", () => {
+    expect(() => open([limits(), limits()])).toThrow("Two features contribute admission.");
+  });
+});
