@@ -48,6 +48,7 @@ const MAIN: readonly Group[] = [
       "results",
       "s3",
       "hooks",
+      "composing",
       "cors",
       "testing",
       ["Money and keys", ["keys-and-limits", "callers", "pricing", "ledger", "settlement"]],

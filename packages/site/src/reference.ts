@@ -136,6 +136,7 @@ const CONTENTS: Readonly<Record<string, string>> = {
   "@calotype/core": "`createGateway`, its options, `GatewayError`, records and events.",
   "@calotype/core/adapter": "What an adapter of a web framework needs.",
   "@calotype/core/billing": "Prices and charges, without a gateway.",
+  "@calotype/core/compose": "`composeGateway`: a gateway of the kernel and what you name.",
   "@calotype/core/families": "The providers' wire formats, and what a family of your own needs.",
   "@calotype/core/families/gemini": "The family of Gemini.",
   "@calotype/core/families/openai": "The family of OpenAI and of services with its API.",
