@@ -138,6 +138,12 @@ describe("a gateway with features", () => {
     await gateway.close({ deadlineSeconds: 1 });
   });
 
+  it("refuses limits that nothing checks", () => {
+    const limited = { callers: [{ id: "me", key: "sk-me", limits: { concurrent: 1 } }] };
+    expect(() => open([], limited)).toThrow("callers[0].limits needs the feature limits");
+    expect(() => open([limits()], limited)).not.toThrow();
+  });
+
   it("refuses two features of one kind", () => {
     expect(() => open([limits(), limits()])).toThrow("Two features contribute admission.");
   });

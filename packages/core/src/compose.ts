@@ -31,7 +31,7 @@ import { GatewayOptionsError } from "./options/options-error.js";
 import { findTypeProblems } from "./options/problems.js";
 import { callOptions, nameOptions, providerOptions } from "./options/schema.js";
 import { boolean, hook, withMethods } from "./options/schema-parts.js";
-import type { Fields } from "./util/parse-fields.js";
+import { type Fields, formatPath } from "./util/parse-fields.js";
 
 export { GatewayError } from "./errors.js";
 export { cors } from "./features/cors/cors-feature.js";
@@ -143,6 +143,7 @@ export function composeGateway(
     feature.setup({ ...permanent, basePath, track }),
   );
   const contributed = join(contributions);
+  if (contributed.admission === undefined) checkUnlimited(options);
   const chores = contributions.flatMap(({ chores: own = [] }) => own);
   const configured = configureKernel(options, families);
   const parts: PipelineParts = {
@@ -211,6 +212,18 @@ function checkOptions(options: ComposeOptions, { families }: Composition): Reado
   }
   if (problems.length > 0) throw new GatewayOptionsError(problems);
   return byName;
+}
+
+/** @throws GatewayOptionsError for limits that nothing would check */
+function checkUnlimited({ callers = [], models }: ComposeOptions): void {
+  const limited = [
+    ...callers.flatMap(({ limits }, index) => (limits === undefined ? [] : [["callers", index, "limits"]])),
+    ...Object.entries(models).flatMap(([name, { limits }]) =>
+      limits === undefined ? [] : [["models", name, "limits"]],
+    ),
+  ];
+  const problems = limited.map((path) => ({ path: formatPath(path), message: "needs the feature limits" }));
+  if (problems.length > 0) throw new GatewayOptionsError(problems);
 }
 
 function createFind({ authenticate, callers = [], billing }: ComposeOptions) {

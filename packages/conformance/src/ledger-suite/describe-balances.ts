@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { holdOf, recordOf } from "./entries.js";
-import { type OpenLedger, useLedger } from "./open-ledger.js";
-import { expectTotals } from "./read-ledger.js";
+import { expectTotals, type OpenLedger, useLedger } from "./open-ledger.js";
 
 /** Sums of money are exact plain decimals. */
 export function describeBalances(open: OpenLedger): void {

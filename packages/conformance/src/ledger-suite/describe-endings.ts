@@ -1,8 +1,8 @@
 import type { HoldRecord } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import { holdOf, itemizedRecordOf, plainRecordOf, recordOf } from "./entries.js";
-import { type OpenLedger, useLedger } from "./open-ledger.js";
-import { expectTotals, readRecords } from "./read-ledger.js";
+import { expectTotals, type OpenLedger, useLedger } from "./open-ledger.js";
+import { readRecords } from "./read-ledger.js";
 
 const STEPS = ["hold", "settle", "release"] as const;
 type Step = (typeof STEPS)[number];

@@ -4,8 +4,7 @@ import { createMemoryLedger } from "@calotype/core/billing";
 import type { Ledger } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import { holdOf, recordOf } from "./entries.js";
-import { type OpenLedger, useLedger } from "./open-ledger.js";
-import { historyOf } from "./read-ledger.js";
+import { historyOf, type OpenLedger, useLedger } from "./open-ledger.js";
 
 const DAY = { from: "2026-03-10T00:00:00Z", to: "2026-03-11T00:00:00Z" };
 

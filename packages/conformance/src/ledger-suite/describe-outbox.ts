@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { timeAfterStart } from "./clock.js";
 import { holdOf, recordOf, releasedOf, unresolvedOf } from "./entries.js";
-import { type OpenLedger, useLedger } from "./open-ledger.js";
-import { expectTotals, idsOf, peekUndelivered } from "./read-ledger.js";
+import { expectTotals, type OpenLedger, useLedger } from "./open-ledger.js";
+import { idsOf, peekUndelivered } from "./read-ledger.js";
 
 const LEASE_MS = 10_000;
 

@@ -3,8 +3,8 @@ import type { Ledger } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import { timeAfterStart } from "./clock.js";
 import { holdOf, recordOf } from "./entries.js";
-import { type OpenLedger, useLedger } from "./open-ledger.js";
-import { historyOf, idsOf } from "./read-ledger.js";
+import { historyOf, type OpenLedger, useLedger } from "./open-ledger.js";
+import { idsOf } from "./read-ledger.js";
 
 /** Records are read in pages, in several orders. */
 export function describeRecordPages(open: OpenLedger<Ledger>): void {

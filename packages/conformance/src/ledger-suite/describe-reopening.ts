@@ -2,8 +2,8 @@ import type { MinimalLedger } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import { timeAfterStart } from "./clock.js";
 import { HOLD_MS, holdOf, itemizedRecordOf, recordOf, unresolvedOf } from "./entries.js";
-import { type OpenLedger, useLedger } from "./open-ledger.js";
-import { expectTotals, idsOf, peekUndelivered, readRecords } from "./read-ledger.js";
+import { expectTotals, type OpenLedger, useLedger } from "./open-ledger.js";
+import { idsOf, peekUndelivered, readRecords } from "./read-ledger.js";
 
 /** The data of a persistent ledger survives its process. */
 export function describeReopening(open: OpenLedger): void {

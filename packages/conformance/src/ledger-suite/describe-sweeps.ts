@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { timeAfterStart } from "./clock.js";
 import { HOLD_MS, holdOf, recordOf, releasedOf, unresolvedOf } from "./entries.js";
-import { type OpenLedger, useLedger } from "./open-ledger.js";
-import { expectTotals, idsOf, readRecords } from "./read-ledger.js";
+import { expectTotals, type OpenLedger, useLedger } from "./open-ledger.js";
+import { idsOf, readRecords } from "./read-ledger.js";
 
 /** The money of a request without an outcome does not stay set aside, and its record is not lost. */
 export function describeSweeps(open: OpenLedger): void {

@@ -1,4 +1,12 @@
-import { findAbility, type LedgerAbility, type MinimalLedger } from "@calotype/core/stores";
+import type { TotalsKey, UsageTotal } from "@calotype/core/billing";
+import {
+  findAbility,
+  type LedgerAbility,
+  type MinimalLedger,
+  USAGE_HISTORY,
+  USAGE_REPORTS,
+  type UsageHistory,
+} from "@calotype/core/stores";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type Clock, createClock } from "./clock.js";
 
@@ -113,3 +121,16 @@ export function createOpened<Tested extends Closable<MinimalLedger>>(
     },
   };
 }
+
+/** Checks the totals, if the ledger has reports. */
+export async function expectTotals(
+  ledger: MinimalLedger,
+  by: TotalsKey,
+  lines: readonly Partial<UsageTotal>[],
+): Promise<void> {
+  const reports = findAbility(ledger, USAGE_REPORTS);
+  if (reports !== undefined) expect(await reports.totals(by)).toMatchObject(lines);
+}
+
+/** The totals that a ledger keeps. */
+export const historyOf = (ledger: MinimalLedger): UsageHistory => abilityOf(ledger, USAGE_HISTORY);

@@ -183,7 +183,9 @@ export function readText(value: unknown): string | undefined {
 
 /** True for a code that says that nothing failed. Services that imitate a provider send one beside the images. */
 export function isSuccessCode(code: unknown): boolean {
-  return code === "" || /^(?:0|200|ok|success)$/i.test(String(toPlainNumber(code)));
+  const plain = toPlainNumber(code);
+  const isPlain = typeof plain === "string" || typeof plain === "number";
+  return isPlain && /^(?:|0|200|ok|success)$/i.test(String(plain));
 }
 
 /** What FastAPI says is wrong with a request: `{"detail": "…" | [{"type","loc","msg"}]}`. Empty for any other body. */

@@ -317,14 +317,14 @@ function orderFields(
   fields: JsonObject,
   response: JsonObject,
 ): { readonly before: JsonObject; readonly after: JsonObject } {
-  const names = Object.keys(response);
-  const ofData = names.includes("data") ? names.indexOf("data") : names.length;
-  const pick = (picked: readonly string[]): JsonObject =>
-    Object.fromEntries(
-      picked.filter((name) => Object.hasOwn(fields, name)).map((name) => [name, fields[name]]),
-    );
-  const added = Object.keys(fields).filter((name) => !Object.hasOwn(response, name));
-  return { before: pick([...added, ...names.slice(0, ofData)]), after: pick(names.slice(ofData + 1)) };
+  const before = Object.entries(fields).filter(([name]) => !Object.hasOwn(response, name));
+  const after: [string, unknown][] = [];
+  let side = before;
+  for (const name of Object.keys(response)) {
+    if (name === "data") side = after;
+    else if (Object.hasOwn(fields, name)) side.push([name, fields[name]]);
+  }
+  return { before: Object.fromEntries(before), after: Object.fromEntries(after) };
 }
 
 /** The rest of the response: the end of `data`, and `extra` with the images that failed. */

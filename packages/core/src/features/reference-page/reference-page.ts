@@ -1,5 +1,5 @@
 import type { GatewayRequest, GatewayResponse } from "../../http.js";
-import { listsTag } from "../results/byte-range.js";
+import { listsTag } from "../../request/entity-tag.js";
 
 /**
  * Serves a page for people who read the OpenAPI document, at `GET {base}/reference`. {@link createReference} makes one of the

@@ -28,11 +28,3 @@ export function cutRange(range: RequestedRange, byteLength: number): ByteRange |
       : { first: range.first, last: Math.min(range.last, end) };
   return cut.first <= cut.last ? cut : undefined;
 }
-
-/** Whether a list of entity tags (`if-none-match`) contains this one, compared without the mark for weak tags. */
-export function listsTag(header: string | null, tag: string): boolean {
-  if (header === null) return false;
-  return (
-    header.trim() === "*" || header.split(",").some((listed) => listed.trim().replace(/^W\//, "") === tag)
-  );
-}
