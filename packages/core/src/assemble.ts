@@ -17,8 +17,8 @@ import {
   createCallContinuer,
   createCallKeeper,
 } from "./features/continued-calls/continue-calls.js";
-import { createAdmission } from "./features/limits/admit.js";
-import { createCooldownSharing } from "./features/limits/limits.js";
+import { createAdmission } from "./features/limits/admission.js";
+import { createCooldownSharing } from "./features/limits/cooldown-sharing.js";
 import { createMemoryAdmissionStore } from "./features/limits/memory-store.js";
 import { createOwnCrowdedError } from "./features/limits/rate-limit-headers.js";
 import type { AdmissionStore } from "./features/limits/store.js";

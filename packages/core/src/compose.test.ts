@@ -69,6 +69,9 @@ function refuse(word: string): Feature {
   };
 }
 
+/** As JavaScript may do. */
+const passNull = (): unknown => Reflect.apply(composeGateway, undefined, [null, { families: [] }]);
+
 describe("a gateway of the kernel alone", () => {
   it("makes images, charges them exactly, and refuses what a budget does not cover", async () => {
     const { gateway, post, sent, charges } = open([]);
@@ -99,6 +102,7 @@ describe("a gateway of the kernel alone", () => {
   });
 
   it("reports every problem of its options", () => {
+    expect(passNull).toThrow(/options must be an object/);
     const wrong = { models: { doodle: { family: "gemini" } }, limits: {}, callers: undefined };
     expect(() => open([], wrong)).toThrow(
       /limits is not an option[\s\S]*callers or authenticate is needed[\s\S]*models.doodle.family must be one of seedream/,

@@ -11,6 +11,7 @@ import { createMinimalLedger } from "./billing/minimal-ledger.js";
 import type { PriceTables } from "./billing/model-details.js";
 import type { LostPolicy } from "./billing/records.js";
 import type { ChannelOptions } from "./channels/channel.js";
+import { overloaded } from "./errors.js";
 import type { BeforeSend } from "./events.js";
 import type { Family } from "./families/family.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
@@ -25,8 +26,8 @@ import { consoleLogger, createSafeLogger, type Logger } from "./logger.js";
 import type { CapabilityRows, ModelOptions } from "./models/resolve-model.js";
 import { callerSchema } from "./options/caller-schema.js";
 import { checkAccess, checkCallers } from "./options/check-callers.js";
-import { checkChannels, checkFamilies, checkFamilyNames, checkSpellings } from "./options/check-models.js";
-import { checkPrices } from "./options/check-prices.js";
+import { checkFamilyNames } from "./options/check-models.js";
+import { checkProviders } from "./options/check-providers.js";
 import { GatewayOptionsError } from "./options/options-error.js";
 import { findTypeProblems } from "./options/problems.js";
 import { callOptions, nameOptions, providerOptions } from "./options/schema.js";
@@ -122,21 +123,22 @@ export function composeGateway(
   dependencies: Partial<Dependencies> = {},
 ): ComposedGateway {
   const families = checkOptions(options, composition);
-  const { basePath = "", ledger = createMinimalLedger(), billing } = options;
+  const now = dependencies.now ?? Date.now;
+  const { basePath = "", ledger = createMinimalLedger({ now }), authenticate, callers = [] } = options;
+  const rules = { hasBilling: options.billing !== undefined, canKeepPeriods: false };
   const logger = createSafeLogger(options.logger ?? consoleLogger);
   const tracker = createTracker();
   const track = (work: Promise<unknown>): void => tracker.track(work);
   const permanent = createKernelParts(
     options,
-    { ...dependencies, now: dependencies.now ?? Date.now },
+    { ...dependencies, now },
     {
       ledger,
       logger,
       shareCooldown: (id, cooldown) => contributed.shareCooldown?.(id, cooldown),
-      createCrowdedError(concurrent) {
-        if (contributed.admission !== undefined) return contributed.admission.createCrowdedError(concurrent);
-        throw new TypeError("Without an admission there is no limit on requests at once.");
-      },
+      // Only an admission has limits on requests at once.
+      createCrowdedError: (concurrent) =>
+        contributed.admission?.createCrowdedError(concurrent) ?? overloaded(),
     },
   );
   const contributions = (composition.features ?? []).map((feature) =>
@@ -151,9 +153,9 @@ export function composeGateway(
     ...configured,
     transport: configured.maskTransport(permanent.transport),
     authenticate: createAuthenticator({
-      find: createFind(options),
-      rules: { hasBilling: billing !== undefined, canKeepPeriods: false },
-      now: permanent.now,
+      find: authenticate === undefined ? findByHash(callers) : findByOperator(authenticate, rules),
+      rules,
+      now,
     }),
     admission: contributed.admission,
     beforeSend: chain([...contributions.map(({ beforeSend }) => beforeSend), options.beforeSend]),
@@ -161,6 +163,7 @@ export function composeGateway(
     submissions: undefined,
     keepCall: undefined,
     images: undefined,
+    // Only a feature keeps refusals. Clients and `onError` get them all the same.
     refused() {},
     track,
   };
@@ -201,15 +204,9 @@ export function composeGateway(
 function checkOptions(options: ComposeOptions, { families }: Composition): ReadonlyMap<string, Family> {
   const { problems, isSound } = findTypeProblems(schema, options);
   const byName = new Map(families.map((family) => [family.name, family]));
-  problems.push(...checkFamilyNames(families, []));
-  if (isSound("callers", "billing")) problems.push(...checkAccess(options), ...checkCallers(options, false));
-  if (isSound("models", "channels")) {
-    if (options.caseInsensitiveNames === true && isSound("billing"))
-      problems.push(...checkSpellings(options));
-    const rows = isSound("capabilities") ? options.capabilities : {};
-    problems.push(...checkFamilies(options, byName, rows), ...checkChannels(options));
-    if (isSound("billing")) problems.push(...checkPrices(options, byName));
-  }
+  problems.push(...checkFamilyNames(families, []), ...checkAccess(options));
+  if (isSound("callers", "billing")) problems.push(...checkCallers(options, false));
+  problems.push(...checkProviders(options, byName, isSound));
   if (problems.length > 0) throw new GatewayOptionsError(problems);
   return byName;
 }
@@ -217,19 +214,13 @@ function checkOptions(options: ComposeOptions, { families }: Composition): Reado
 /** @throws GatewayOptionsError for limits that nothing would check */
 function checkUnlimited({ callers = [], models }: ComposeOptions): void {
   const limited = [
-    ...callers.flatMap(({ limits }, index) => (limits === undefined ? [] : [["callers", index, "limits"]])),
-    ...Object.entries(models).flatMap(([name, { limits }]) =>
-      limits === undefined ? [] : [["models", name, "limits"]],
-    ),
+    ...callers.map(({ limits }, index) => [limits, "callers", index] as const),
+    ...Object.entries(models).map(([name, { limits }]) => [limits, "models", name] as const),
   ];
-  const problems = limited.map((path) => ({ path: formatPath(path), message: "needs the feature limits" }));
+  const problems = limited
+    .filter(([limits]) => limits !== undefined)
+    .map(([, ...path]) => ({ path: formatPath([...path, "limits"]), message: "needs the feature limits" }));
   if (problems.length > 0) throw new GatewayOptionsError(problems);
-}
-
-function createFind({ authenticate, callers = [], billing }: ComposeOptions) {
-  return authenticate === undefined
-    ? findByHash(callers)
-    : findByOperator(authenticate, { hasBilling: billing !== undefined, canKeepPeriods: false });
 }
 
 /** @throws TypeError if two features contribute the same part */

@@ -9,7 +9,7 @@ import {
 import { PERIOD_NEEDS_STORE } from "./auth/check-caller.js";
 import { hasPeriod } from "./billing/budget.js";
 import { DEFAULT_GROUP } from "./billing/model-details.js";
-import { countsPeriods } from "./features/budgets/budget-schema.js";
+import { countsPeriods } from "./features/budgets/counts-periods.js";
 import type { StoredCallerRules } from "./features/callers/callers.js";
 import type { StoredCallers } from "./features/callers/stored-callers.js";
 import { pauseIdOf } from "./features/channel-control/pauses.js";

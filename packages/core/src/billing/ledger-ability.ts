@@ -17,7 +17,8 @@ export function findAbility<Store>(
   ledger: object,
   { member, methods }: LedgerAbility<Store>,
 ): Store | undefined {
-  const store: unknown = member === undefined ? ledger : Reflect.get(ledger, member);
+  // The option may be wrong, and no object.
+  const store: unknown = member === undefined ? ledger : Reflect.get(Object(ledger), member);
   const isStore = (value: unknown): value is Store => hasFunctions(value, methods);
   return isStore(store) ? store : undefined;
 }

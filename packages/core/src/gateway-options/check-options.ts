@@ -1,9 +1,11 @@
 import * as z from "zod/mini";
+import { PERIOD_NEEDS_STORE } from "../auth/check-caller.js";
 import type { Family } from "../families/family.js";
 import { qwenImage } from "../families/qwen-image/qwen-image.js";
 import { seedream } from "../families/seedream/seedream.js";
-import { checkOnBudget, countsPeriods } from "../features/budgets/budget-schema.js";
+import { countsPeriods } from "../features/budgets/counts-periods.js";
 import { corsSchema } from "../features/cors/cors-schema.js";
+import { limitOptions } from "../features/limits/limits-schema.js";
 import { checkReference, openapiSchema } from "../features/openapi/openapi-schema.js";
 import { checkResults, resultsSchema } from "../features/results/results-schema.js";
 import { taskSchema } from "../features/tasks/task-schema.js";
@@ -11,20 +13,14 @@ import { checkCallLog } from "../features/telemetry/call-log.js";
 import { checkWebhooks, webhooksSchema } from "../features/webhooks/webhook-schema.js";
 import { callerSchema } from "../options/caller-schema.js";
 import { checkAccess, checkCallers } from "../options/check-callers.js";
-import { checkChannels, checkFamilies, checkFamilyNames, checkSpellings } from "../options/check-models.js";
-import { checkPrices } from "../options/check-prices.js";
+import { checkFamilyNames } from "../options/check-models.js";
+import { checkProviders } from "../options/check-providers.js";
 import { GatewayOptionsError } from "../options/options-error.js";
 import { findTypeProblems } from "../options/problems.js";
-import {
-  callOptions,
-  familiesSchema,
-  limitOptions,
-  nameOptions,
-  providerOptions,
-} from "../options/schema.js";
+import { callOptions, nameOptions, providerOptions } from "../options/schema.js";
 import { boolean, hook, withMethods } from "../options/schema-parts.js";
-import { isJsonObject } from "../util/json.js";
 import type { Fields } from "../util/parse-fields.js";
+import { familiesSchema } from "./families-schema.js";
 import { LOADABLE, type LoadedOptions } from "./load.js";
 import type { GatewayOptions } from "./options.js";
 
@@ -71,26 +67,21 @@ const schema = z.strictObject(shape, "must be an object");
  */
 export function checkOptions(options: LoadedOptions): ReadonlyMap<string, Family> {
   const { problems, isSound } = findTypeProblems(schema, options);
-  if (!isJsonObject(options)) throw new GatewayOptionsError(problems);
   const extra = isSound("families") ? (options.families ?? []) : [];
   const families = new Map([...BUILT_IN_FAMILIES, ...extra].map((family) => [family.name, family]));
   problems.push(...checkFamilyNames(extra, BUILT_IN_FAMILIES), ...checkAccess(options));
   if (isSound("logger", "logCalls")) problems.push(...checkCallLog(options));
   if (isSound("openapi", "reference")) problems.push(...checkReference(options));
   if (isSound("results")) problems.push(...checkResults(options));
-  if (isSound("callers", "billing")) problems.push(...checkCallers(options, countsPeriods(options.ledger)));
-  if (isSound("ledger")) problems.push(...checkOnBudget(options));
+  const hasPeriods = countsPeriods(options.ledger);
+  if (isSound("callers", "billing")) problems.push(...checkCallers(options, hasPeriods));
+  if (options.onBudget !== undefined && isSound("ledger") && !hasPeriods) {
+    problems.push({ path: "onBudget", message: PERIOD_NEEDS_STORE });
+  }
   if (isSound("webhooks")) {
     problems.push(...checkWebhooks(options.webhooks, isSound("callers") ? options.callers : undefined));
   }
-  if (options.caseInsensitiveNames === true && isSound("models", "channels", "billing")) {
-    problems.push(...checkSpellings(options));
-  }
-  if (isSound("models", "channels", "families")) {
-    const rows = isSound("capabilities") ? options.capabilities : {};
-    problems.push(...checkFamilies(options, families, rows), ...checkChannels(options));
-    if (isSound("billing")) problems.push(...checkPrices(options, families));
-  }
+  problems.push(...checkProviders(options, families, isSound));
   if (problems.length > 0) throw new GatewayOptionsError(problems);
   return families;
 }

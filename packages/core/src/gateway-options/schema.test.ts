@@ -258,6 +258,8 @@ describe("a wrong option is named", () => {
       "models.a.limits must be an object of limits; the row of what the model can do is now called capabilities",
       { models: { a: { family: "seedream", limits: 2 } } },
     ],
+    [`ledger ${LEDGER}`, { ledger: "sqlite" }],
+    [`ledger ${LEDGER}`, { ledger: null }],
     [`ledger ${LEDGER}`, { ledger: {} }],
     [`ledger ${LEDGER}`, { ledger: without(createMemoryLedger(), "balance") }],
     [`ledger ${LEDGER}`, { ledger: () => createMemoryLedger() }],

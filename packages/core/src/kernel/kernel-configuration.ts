@@ -1,27 +1,16 @@
 import { createPriceList } from "../billing/pricing.js";
 import { type Channel, createChannel, secretsOf } from "../channels/channel.js";
 import type { Family } from "../families/family.js";
-import {
-  type CapabilityRows,
-  createCapabilityTable,
-  createModelResolver,
-  type ModelTables,
-} from "../models/resolve-model.js";
+import { createCapabilityTable, createModelResolver, type ModelTables } from "../models/resolve-model.js";
 import type { RelatedOptions } from "../options/options.js";
 import { createKeyMask, createSecretMask } from "../redact.js";
 import { createByteMask } from "../upstream/mask-bytes.js";
 import { maskTransport } from "../upstream/mask-transport.js";
 import type { Transport } from "../upstream/transport.js";
 
-/** The options of the kernel that can be reloaded, and were checked. */
-export interface NamingOptions extends Pick<RelatedOptions, "models" | "channels" | "billing"> {
-  readonly capabilities?: CapabilityRows | undefined;
-  readonly caseInsensitiveNames?: boolean | undefined;
-}
-
 /** Creates the parts of the kernel that depend on options that can be reloaded. */
 export function configureKernel(
-  options: NamingOptions,
+  options: RelatedOptions,
   families: ReadonlyMap<string, Family>,
   pauseIdOf?: ModelTables["pauseIdOf"],
 ) {
@@ -34,11 +23,10 @@ export function configureKernel(
   const maskKeys = createKeyMask(secrets);
   const masks = { maskKeys, bytes: createByteMask(secrets) };
   const capabilities = createCapabilityTable(options.capabilities);
-  const mappings =
-    caseInsensitiveNames === true ? options.channels.map(({ modelMapping = {} }) => modelMapping) : [];
+  const ofChannels = caseInsensitiveNames === true ? options.channels : [];
   const otherNames = [
     ...Object.keys(billing?.model_details ?? {}),
-    ...mappings.flatMap((mapping) => Object.keys(mapping)),
+    ...ofChannels.flatMap(({ modelMapping = {} }) => Object.keys(modelMapping)),
   ];
   const tables = { models, otherNames, isCaseInsensitive: caseInsensitiveNames, capabilities, pauseIdOf };
   return {

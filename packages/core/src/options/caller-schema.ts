@@ -13,11 +13,6 @@ const EXPIRES_AT = "must be a Date, or a time with a zone such as 2027-01-31T00:
 
 const SHA256 = "must be a SHA-256 of 64 hexadecimal digits";
 
-/** The schema of a caller's id. The names of folders cannot stand in the path of a URL. */
-export const callerIdSchema = name.check(
-  z.refine((id) => id !== "." && id !== "..", 'must not be "." or ".."'),
-);
-
 const budgetSchema = z
   .custom<NonNullable<Caller["budget"]>>(() => true)
   .check(({ value, issues }) => {
@@ -27,7 +22,8 @@ const budgetSchema = z
     issues.push({ code: "custom", input: value, path, message: problem.rule });
   });
 
-const callerSettings = {
+/** The fields of a caller without its id and its keys. */
+export const callerSettings = {
   group: z.optional(name),
   models: z.optional(names),
   client: z.optional(z.literal(CLIENT_NAMES, `must be one of ${CLIENT_NAMES.join(", ")}`)),
@@ -37,8 +33,10 @@ const callerSettings = {
   limits,
 } satisfies Fields<Omit<Caller, "id">>;
 
-/** The schema of a caller that is created at run time, without its id and its keys. */
-export const callerSettingsSchema = z.strictObject(callerSettings, "must be an object");
+/** The schema of a caller's id. The names of folders cannot stand in the path of a URL. */
+export const callerIdSchema = name.check(
+  z.refine((id) => id !== "." && id !== "..", 'must not be "." or ".."'),
+);
 
 /** The schema of an entry of `callers`. */
 export const callerSchema = z

@@ -3,7 +3,7 @@ import type { MinimalLedger } from "../billing/ledger.js";
 import type { PriceTables } from "../billing/model-details.js";
 import type { LostPolicy } from "../billing/records.js";
 import type { ChannelOptions } from "../channels/channel.js";
-import type { ModelOptions } from "../models/resolve-model.js";
+import type { CapabilityRows, ModelOptions } from "../models/resolve-model.js";
 import type { BodyLimits } from "../request/read-request.js";
 
 /**
@@ -27,6 +27,8 @@ export interface LoadedBilling extends PriceTables, Pick<BillingOptions, "onLost
 
 /** The options that the kernel checks against each other, after the functions among them were called. */
 export interface RelatedOptions {
+  capabilities?: CapabilityRows | undefined;
+  caseInsensitiveNames?: boolean | undefined;
   models: Readonly<Record<string, ModelOptions>>;
   channels: readonly ChannelOptions[];
   callers?: readonly CallerOptions[] | undefined;

@@ -1,26 +1,38 @@
 import type * as z from "zod/mini";
 import type { ChannelOptions } from "../channels/channel.js";
+import { isJsonObject } from "../util/json.js";
 import { formatPath } from "../util/parse-fields.js";
 import { findOldName } from "./old-names.js";
 import type { OptionsProblem } from "./options.js";
 import { GatewayOptionsError } from "./options-error.js";
 import { priceTablesSchema } from "./schema.js";
 
+/** What a check of types has found. */
+export interface FoundProblems {
+  readonly problems: OptionsProblem[];
+  /** Whether these options can be checked against others. */
+  readonly isSound: (...names: readonly string[]) => boolean;
+}
+
 /**
- * Checks the types of options. `isSound`: whether these options can be checked against others.
+ * Checks the types of options.
  *
  * @param except options that are not checked, because they are still being read
+ * @throws GatewayOptionsError if the options are not an object
  */
 export function findTypeProblems(
   schema: z.ZodMiniObject,
   options: unknown,
   except: readonly PropertyKey[] = [],
-): { readonly problems: OptionsProblem[]; readonly isSound: (...names: readonly string[]) => boolean } {
+): FoundProblems {
   const found = schema.safeParse(options).error?.issues ?? [];
   const issues = found.filter(({ path: [name = ""] }) => !except.includes(name));
   const broken = new Set(issues.filter((issue) => !isLocal(issue)).map(({ path }) => path[0]));
   const isSound = (...names: readonly string[]): boolean => !names.some((name) => broken.has(name));
-  return { problems: issues.flatMap(toProblems), isSound };
+  const problems = issues.flatMap(toProblems);
+  // Nothing else can be checked.
+  if (!isJsonObject(options)) throw new GatewayOptionsError(problems);
+  return { problems, isSound };
 }
 
 /** @throws GatewayOptionsError for options of a feature that have the wrong types */

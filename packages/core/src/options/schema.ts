@@ -5,21 +5,9 @@ import type { BodyLimits } from "../request/read-request.js";
 import type { Fields } from "../util/parse-fields.js";
 import { capabilitiesSchema } from "./capabilities-schema.js";
 import { channelSchema } from "./channel-schema.js";
-import type { IdempotencyOptions, LoadedBilling } from "./options.js";
+import type { LoadedBilling } from "./options.js";
 import { decimal, modelDetails } from "./price-schema.js";
-import {
-  asFunction,
-  boolean,
-  bytes,
-  limits,
-  name,
-  names,
-  preferences,
-  seconds,
-  TRUE_OR_FALSE,
-  whole,
-  withMethods,
-} from "./schema-parts.js";
+import { boolean, bytes, limits, name, preferences, seconds, whole, withMethods } from "./schema-parts.js";
 
 const BASE_PATH = "must begin with a slash and end without one, such as /ai";
 
@@ -65,30 +53,6 @@ const billing = z.strictObject(
   "must be an object with model_details",
 );
 
-const DELIVERS = 'must be a list of "url" and "b64_json", the format of the provider first';
-
-const ADDRESS = "must be an address";
-
-const family = z.looseObject(
-  {
-    name,
-    defaultBaseUrl: z.string(ADDRESS).check(z.refine((value) => URL.canParse(value), ADDRESS)),
-    delivers: z.array(z.literal(["url", "b64_json"], DELIVERS), DELIVERS).check(z.minLength(1, DELIVERS)),
-    dialects: z.optional(
-      z.record(name, z.looseObject({}, "must be a dialect"), "must be an object of dialects"),
-    ),
-    operations: z.custom((value) => value instanceof Set, "must be a Set of operations"),
-    reportsTokens: z.boolean(TRUE_OR_FALSE),
-    readsQuality: boolean,
-    modelNames: z.optional(names),
-    normalize: asFunction,
-    toUpstream: asFunction,
-    fromUpstream: asFunction,
-    toFailure: asFunction,
-  },
-  "must be a family",
-);
-
 /** How the gateway and its models are named. */
 export const nameOptions = {
   basePath: z.optional(z.string(BASE_PATH).check(z.regex(/^(?:\/[\w.~-]+)+$/, BASE_PATH))),
@@ -108,23 +72,6 @@ export const providerOptions = {
   channels: z
     .array(channelSchema, "is missing: a list of channels")
     .check(z.minLength(1, "must contain at least one channel")),
-};
-
-/** What callers may do, and how repeats of their requests are recognized. */
-export const limitOptions = {
-  limits,
-  admission: withMethods("admit", "finish", "setCooldown"),
-  idempotency: z.optional(
-    z.strictObject(
-      {
-        seconds: z.optional(
-          z.int("must be a whole number of seconds").check(z.minimum(1, "must be at least 1")),
-        ),
-        maxResponseBytes: bytes,
-      } satisfies Fields<IdempotencyOptions>,
-      "must be an object with seconds or maxResponseBytes",
-    ),
-  ),
 };
 
 /** What every call is charged, and what it may take of time and memory. */
@@ -157,6 +104,3 @@ export const callOptions = {
   heartbeatSeconds: seconds,
   responseIdleSeconds: seconds,
 };
-
-/** The schema of `families`. */
-export const familiesSchema = z.array(family, "must be a list of families");

@@ -1,6 +1,6 @@
-import type * as z from "zod/mini";
+import * as z from "zod/mini";
 import { type GatewayError, invalidRequest } from "../../errors.js";
-import { callerIdSchema, callerSettingsSchema } from "../../options/caller-schema.js";
+import { callerIdSchema, callerSettings } from "../../options/caller-schema.js";
 import type { Caller, CallerLimits } from "../../types.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
 import { formatPath } from "../../util/parse-fields.js";
@@ -36,6 +36,9 @@ export interface ChangedField {
   /** The value after. Absent: the field is absent. */
   readonly to?: unknown;
 }
+
+/** The schema of a caller that is created at run time, without its id and its keys. */
+const callerSettingsSchema = z.strictObject(callerSettings, "must be an object");
 
 /** The version of the format. A change of the meaning of a field needs a new one, so that old gateways refuse it. */
 const VERSION = 1;
@@ -125,7 +128,7 @@ function patchLimits(
   limits: CallerLimits,
   unset: readonly string[],
 ): CallerLimits | undefined {
-  const kept = Object.entries({ ...from, ...definedOf(limits) }).filter(([name]) => !unset.includes(name));
+  const kept = Object.entries({ ...from, ...dropAbsent(limits) }).filter(([name]) => !unset.includes(name));
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 
@@ -168,12 +171,8 @@ function flatten({ limits, ...others }: CallerSettings): ReadonlyMap<string, unk
   return new Map([...Object.entries(others), ...limitEntries]);
 }
 
-function definedOf(limits: CallerLimits): CallerLimits {
-  return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined));
-}
-
-function dropAbsent(settings: object): CallerSettings {
-  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
+function dropAbsent(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 function parse<Schema extends z.ZodMiniType>(

@@ -1,12 +1,11 @@
 import * as z from "zod/mini";
-import type { Contribution, Feature } from "../../kernel/feature.js";
-import type { Logger } from "../../logger.js";
+import type { Feature } from "../../kernel/feature.js";
 import { DEFAULTS, type IdempotencyOptions, withDefaults } from "../../options/options.js";
 import { checkFeatureOptions } from "../../options/problems.js";
-import { limitOptions } from "../../options/schema.js";
 import type { CallerLimits } from "../../types.js";
-import { callStore } from "../../util/async.js";
-import { createAdmission } from "./admit.js";
+import { createAdmission } from "./admission.js";
+import { createCooldownSharing } from "./cooldown-sharing.js";
+import { limitOptions } from "./limits-schema.js";
 import { createMemoryAdmissionStore } from "./memory-store.js";
 import type { AdmissionStore } from "./store.js";
 
@@ -20,18 +19,6 @@ export interface LimitsOptions {
   readonly admission?: AdmissionStore | undefined;
   /** How long responses are stored for repeated requests, and up to which size. */
   readonly idempotency?: { readonly [Name in keyof IdempotencyOptions]?: number | undefined } | undefined;
-}
-
-/** Creates what tells other processes about the cooldowns of this one. */
-export function createCooldownSharing(
-  store: AdmissionStore,
-  logger: Logger,
-): NonNullable<Contribution["shareCooldown"]> {
-  return (id, cooldown) => {
-    callStore(() => store.setCooldown(id, cooldown)).catch((err: unknown) => {
-      logger.warn({ err }, "The admission store failed; a cooldown is known to this process only.");
-    });
-  };
 }
 
 /** Limits of callers, idempotency keys, and cooldowns that several processes share, in one call of the store. */

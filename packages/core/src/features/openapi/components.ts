@@ -75,7 +75,7 @@ export function headers(names: readonly string[]): JsonSchema {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** A parameter has the name of its key, and is a string, if it does not say otherwise. */
+/** A parameter has the name of its key, and is a string unless its schema is given. */
 const DESCRIBED: Readonly<Record<string, JsonSchema>> = {
   "x-calotype-tags": {
     in: "header",

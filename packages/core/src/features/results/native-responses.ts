@@ -67,7 +67,7 @@ function decodePiece(piece: PlainPiece): string {
   return typeof piece === "string" ? piece : decoder.decode(piece);
 }
 
-/** A delivery that can be told that the image that is arriving will not be complete. */
+/** A delivery whose arriving image can be cancelled. */
 type NativeDelivery = StagedDelivery & { cancelImage(cause: unknown): void };
 
 /** An event of up to this size is held until its end, so that its link can be replaced. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ChannelOptions } from "../../channels/channel.js";
 import { createTestGateway } from "../../testing/test-gateway.js";
 import { createMemoryLedger } from "../memory-ledger/memory-ledger.js";
-import { type AdmissionRefusal, toRefusalError } from "./admit.js";
+import { type AdmissionRefusal, toRefusalError } from "./admission.js";
 import { type CallLimits, type LimitSources, toCallLimits } from "./rate-limits.js";
 import type { AdmissionDecision } from "./store.js";
 
