@@ -108,7 +108,7 @@ export function assembleGateway(
     const parts = { ...permanent, ...configuration };
     return {
       ...parts,
-      transport: configuration.maskTransport(permanent.transport),
+      transport: configuration.redactTransport(permanent.transport),
       submissions: tasks && createTaskSubmissions({ ...parts, tasks }),
       keepCall: createCallKeeper(parts),
     };

@@ -151,7 +151,7 @@ export function composeGateway(
   const parts: PipelineParts = {
     ...permanent,
     ...configured,
-    transport: configured.maskTransport(permanent.transport),
+    transport: configured.redactTransport(permanent.transport),
     authenticate: createAuthenticator({
       find: authenticate === undefined ? findByHash(callers) : findByOperator(authenticate, rules),
       rules,

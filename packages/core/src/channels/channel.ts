@@ -42,7 +42,7 @@ export interface ChannelOptions {
   /** Share of the traffic among channels with the same priority. Default 1. */
   weight?: number | undefined;
   /**
-   * Headers that are sent to the provider in addition to those of the family. A value is masked like a key if the
+   * Headers that are sent to the provider in addition to those of the family. A value is redacted like a key if the
    * header's name says that it is a secret (`x-api-key`, `proxy-authorization`, `cookie` …) or if the value looks
    * random.
    */

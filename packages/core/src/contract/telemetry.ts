@@ -133,7 +133,7 @@ export interface AttemptObserver {
   /** The provider was asked for the state of its task. `status` is absent if no response came. */
   polled?(poll: { readonly status?: number | undefined; readonly waitedMs: number }): void;
   /**
-   * The head of the response, or all of a short response, has arrived; or the attempt failed. `code` of the record is masked.
+   * The head of the response, or all of a short response, has arrived; or the attempt failed. `code` of the record is redacted.
    */
   responded?(record: AttemptRecord, detail: AttemptDetail): void;
   /** The response failed after its head. */

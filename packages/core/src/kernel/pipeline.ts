@@ -9,7 +9,7 @@ import { type Arrival, type BeforeSend, createArrival, type ReportParts, Request
 import type { GatewayRequest, GatewayResponse } from "../http.js";
 import { withDataUrlStrings } from "../images/data-url.js";
 import { type Logger, RequestLogger } from "../logger.js";
-import type { SecretMask } from "../redact.js";
+import type { Redaction } from "../redact.js";
 import { readAttribution } from "../request/attribution.js";
 import { type BodyLimits, readFields, readsForm } from "../request/read-request.js";
 import { checkHeaders, checkMethod, type Endpoint, idempotencyScopeOf } from "../request/route.js";
@@ -45,8 +45,8 @@ export interface PipelineParts extends RunParts, NormalizeParts, ReportParts {
   readonly everySecond: EverySecond;
   readonly beforeSend: BeforeSend | undefined;
   readonly createId: () => string;
-  /** Masks our keys in errors of the gateway. */
-  readonly maskKeys: SecretMask;
+  /** Redacts our keys in errors of the gateway. */
+  readonly redactKeys: Redaction;
   /** Ends responses that their client does not read. */
   readonly readerLimit: ReaderLimit;
   /** Keeps `gateway.close()` waiting until the work is done. */
@@ -246,8 +246,8 @@ class WaitingClient implements CallClient {
   refuse(cause: unknown, commit?: Commit): GatewayResponse {
     // A call that was charged has a usage record.
     const error = this.report.refused(cause, commit?.record === undefined ? this.#request : undefined);
-    const { maskKeys } = this.#parts;
-    return renderError(error, { id: this.#arrival.id, mask: maskKeys, endpoint: this.#endpoint });
+    const { redactKeys } = this.#parts;
+    return renderError(error, { id: this.#arrival.id, redact: redactKeys, endpoint: this.#endpoint });
   }
 
   /** Adds the charge, if the operator shows it and the call was charged before the response begins. */

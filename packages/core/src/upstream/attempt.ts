@@ -5,7 +5,7 @@ import type { AttemptFailure, UpstreamFailure } from "../families/failure.js";
 import { readDetail } from "../families/shared.js";
 import type { GatewayRequest, HeaderReader } from "../http.js";
 import type { Logger } from "../logger.js";
-import type { SecretMask } from "../redact.js";
+import type { Redaction } from "../redact.js";
 import type { ImageRequest, ImageResult, Usage } from "../types.js";
 import type { Awaitable } from "../util/async.js";
 import { openFlow, StagedFlow } from "../util/chunk-flow.js";
@@ -334,13 +334,13 @@ export function hideUpstreamModel(
   return message.replace(names, () => model);
 }
 
-/** The mask for the reasons in a response with a 2xx status: keys, and the provider's name of the model. */
-export function createReasonMask(
-  mask: SecretMask,
+/** The redaction for the reasons in a response with a 2xx status: keys, and the provider's name of the model. */
+export function createReasonRedaction(
+  redact: Redaction,
   upstreamModel: string,
   { model, operation }: Pick<ImageRequest, "model" | "operation">,
-): SecretMask {
-  return (text) => hideUpstreamModel(mask(text), upstreamModel, { model, operation });
+): Redaction {
+  return (text) => hideUpstreamModel(redact(text), upstreamModel, { model, operation });
 }
 
 function escapeForRegExp(text: string): string {

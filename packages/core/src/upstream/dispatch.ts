@@ -10,7 +10,7 @@ import type { SafeAttemptObserver, SafeCallObserver } from "../contract/observer
 import { GatewayError, isGatewayError } from "../errors.js";
 import type { AttemptFailure } from "../families/failure.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
-import type { SecretMask } from "../redact.js";
+import type { Redaction } from "../redact.js";
 import type { AttemptRecord, ImageRequest, SentTo, Usage } from "../types.js";
 import { type Awaitable, isPromiseLike } from "../util/async.js";
 import type { Writable } from "../util/writable.js";
@@ -23,7 +23,7 @@ import {
   type PreparedAttempt,
   sendAttempt,
 } from "./attempt.js";
-import { hideContent, maskFailure, mayHaveMadeImage, maySendAgain, toUpstreamError } from "./failure.js";
+import { hideContent, redactFailure, mayHaveMadeImage, maySendAgain, toUpstreamError } from "./failure.js";
 import type { KeptTask, TaskKeeper } from "./kept-task.js";
 import type { TaskParts } from "./provider-task.js";
 import {
@@ -46,8 +46,8 @@ export interface DispatchParts extends TaskParts {
   readonly pauses: Pauses | undefined;
   readonly history: AttemptHistory;
   readonly retryBudgets: RetryBudgets;
-  /** Masks keys in what a provider said. */
-  readonly mask: SecretMask;
+  /** Redacts keys in what a provider said. */
+  readonly redact: Redaction;
 }
 
 /** The request to send. */
@@ -69,7 +69,7 @@ export interface DispatchRequest extends PrepareContext {
 export interface Probe {
   /** The only route that is tried, also if it is paused or cools down. */
   readonly route: Route;
-  /** Learns why the attempt failed. Keys are masked. */
+  /** Learns why the attempt failed. Keys are redacted. */
   readonly onFailure: (failure: AttemptFailure) => void;
 }
 
@@ -326,10 +326,10 @@ class Attempt implements AttemptResult {
   fail(cause: AttemptFailure, response: TransportResponse | undefined): AttemptFailure {
     const { route } = this;
     const { id, request, logger, probe } = this.#sent;
-    const { mask, history } = this.#parts;
-    const masked = maskFailure(cause, mask);
-    probe?.onFailure(masked);
-    const failure = hideModelIn(masked, route, request);
+    const { redact, history } = this.#parts;
+    const redacted = redactFailure(cause, redact);
+    probe?.onFailure(redacted);
+    const failure = hideModelIn(redacted, route, request);
     this.response = response;
     this.failure = failure;
     this.change = this.#tried.failed(cause);
@@ -431,7 +431,7 @@ interface LastAttempt {
 function toSuccess(
   { route, attempts, isRepeated, response, parsed, openProbe, observed }: LastAttempt,
   { id, model, logger, request, probe: ofKey }: DispatchRequest,
-  { health, history, mask, now }: DispatchParts,
+  { health, history, redact, now }: DispatchParts,
 ): UpstreamSuccess {
   const countedAt = now();
   // Not the request, which has the images.
@@ -452,15 +452,15 @@ function toSuccess(
     parsed,
     fail(failure) {
       const change = (takeProbe() ?? health.begin(route, isConfigured)).failed(failure);
-      const masked = maskFailure(failure, mask);
-      ofKey?.onFailure(masked);
+      const redacted = redactFailure(failure, redact);
+      ofKey?.onFailure(redacted);
       const last = attempts.pop();
       if (last !== undefined) {
-        const failed = { ...last, code: codeOf(masked) };
+        const failed = { ...last, code: codeOf(redacted) };
         attempts.push(failed);
-        observed?.failed(failed, toAttemptDetail({ route, failure: masked, change }, health));
+        observed?.failed(failed, toAttemptDetail({ route, failure: redacted, change }, health));
       }
-      const shown = { status: last?.status, ...masked };
+      const shown = { status: last?.status, ...redacted };
       logFailure(route, hideContentIn(shown, { prompt }), { change, logger });
       rememberFailure(history, route, {
         failure: shown,
