@@ -25,7 +25,7 @@ import type { JsonObject } from "../util/json.js";
 import type { Admitted, Repeatable } from "./admission.js";
 import { createTracker, type Tracker } from "./lifecycle.js";
 import { type NormalizeParts, normalizeFields } from "./normalize-fields.js";
-import { type KeepCall, NormalizedCall } from "./normalized-call.js";
+import { type OpenStoredJobs, NormalizedCall } from "./normalized-call.js";
 import { type CallClient, type RunParts, run } from "./run.js";
 import type { Submissions } from "./submissions.js";
 
@@ -37,8 +37,8 @@ export interface PipelineParts extends RunParts, NormalizeParts, ReportParts {
   readonly prices: PriceList | undefined;
   /** `undefined`: every client waits for its response. */
   readonly submissions: Submissions | undefined;
-  /** `undefined`: no other process can wait for the tasks of providers. */
-  readonly keepCall: KeepCall | undefined;
+  /** `undefined`: no other process can wait for the jobs of providers. */
+  readonly openStoredJobs: OpenStoredJobs | undefined;
   /** Whether responses have the header `x-calotype-charge`. */
   readonly showCharge: boolean;
   readonly bodyLimits: BodyLimits;
@@ -202,7 +202,7 @@ class WaitingClient implements CallClient {
         slot,
         maxBytes: parts.bodyLimits.file,
       }),
-      taskKeeper: parts.keepCall?.({ model, request, billed }, report.observer?.link),
+      storedJobs: parts.openStoredJobs?.({ model, request, billed }, report.observer?.link),
       report,
     });
     this.beforeSend = beforeSend && (() => beforeSend(withDataUrlStrings(request), caller));

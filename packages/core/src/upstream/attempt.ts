@@ -11,7 +11,7 @@ import type { Awaitable } from "../util/async.js";
 import { openFlow, StagedFlow } from "../util/chunk-flow.js";
 import { detectBody } from "./body-kind.js";
 import { findErrorMessage } from "./failure.js";
-import type { AttemptContext, KeptTask } from "./kept-task.js";
+import type { AttemptContext, StoredJob } from "./stored-jobs.js";
 import {
   type BodyStart,
   isLabelledAsEvents,
@@ -42,19 +42,19 @@ export type AttemptOutcome =
       readonly failure: undefined;
       /** Set if the whole body was read, and is JSON and not an error. */
       readonly parsed?: ParsedResponse | undefined;
-      readonly accepted?: AcceptedTask | undefined;
+      readonly accepted?: AcceptedJob | undefined;
     }
   | {
       readonly response?: TransportResponse | undefined;
       readonly failure: AttemptFailure;
-      readonly accepted?: AcceptedTask | undefined;
+      readonly accepted?: AcceptedJob | undefined;
     };
 
-/** A request that the provider accepted as a task. Whatever becomes of the task, the request is not sent again. */
-export interface AcceptedTask {
-  /** True if the task has certainly made no image. */
+/** A request that the provider accepted as a job. Whatever becomes of the job, the request is not sent again. */
+export interface AcceptedJob {
+  /** True if the job has certainly made no image. */
   readonly isNothingMade: boolean;
-  /** What the provider charges for a task without a result. Default: nothing is known. */
+  /** What the provider charges for a job without a result. Default: nothing is known. */
   readonly usage?: Usage | undefined;
 }
 
@@ -64,8 +64,8 @@ export interface PreparedAttempt {
   readonly request: ImageRequest;
   /** A failure if the family threw. */
   readonly call: TransportRequest | AttemptFailure;
-  /** A task that an earlier process submitted. Then nothing is sent, and `call` is not used. */
-  readonly kept?: KeptTask | undefined;
+  /** A job that an earlier process submitted. Then nothing is sent, and `call` is not used. */
+  readonly stored?: StoredJob | undefined;
 }
 
 /** What the preparation of attempts needs of their call. */

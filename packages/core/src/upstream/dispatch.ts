@@ -8,6 +8,7 @@ import type { RetryBudgets } from "../channels/retry-budget.js";
 import { planOnly, planRoutes, type RoutePlan } from "../channels/select.js";
 import type { SafeAttemptObserver, SafeCallObserver } from "../contract/observer.js";
 import { GatewayError, isGatewayError } from "../errors.js";
+import { findJobs } from "../families/dialect.js";
 import type { AttemptFailure } from "../families/failure.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
 import type { Redaction } from "../redact.js";
@@ -24,8 +25,8 @@ import {
   sendAttempt,
 } from "./attempt.js";
 import { hideContent, redactFailure, mayHaveMadeImage, maySendAgain, toUpstreamError } from "./failure.js";
-import type { KeptTask, TaskKeeper } from "./kept-task.js";
-import type { TaskParts } from "./provider-task.js";
+import type { StoredJob, StoredJobs } from "./stored-jobs.js";
+import type { JobParts } from "./provider-job.js";
 import {
   type AttemptResult,
   addHeaders,
@@ -41,7 +42,7 @@ import { findSkipped } from "./skipped.js";
 import type { TransportResponse } from "./transport.js";
 
 /** What dispatch needs of the gateway. */
-export interface DispatchParts extends TaskParts {
+export interface DispatchParts extends JobParts {
   readonly health: ChannelHealth;
   readonly pauses: Pauses | undefined;
   readonly history: AttemptHistory;
@@ -55,8 +56,8 @@ export interface DispatchRequest extends PrepareContext {
   /** The id of the client's request. */
   readonly id: string;
   readonly model: ResolvedModel;
-  /** Keeps the tasks of providers with the hold. Absent: only this process can wait for them. */
-  readonly taskKeeper?: TaskKeeper | undefined;
+  /** Stores the jobs of providers with the hold. Absent: only this process can wait for them. */
+  readonly storedJobs?: StoredJobs | undefined;
   /** Observes the call. `undefined` without telemetry. */
   readonly observer?: SafeCallObserver | undefined;
   /** The index of the upstream call, if the request takes several. */
@@ -116,7 +117,7 @@ export async function dispatch(
   commit: Commit,
   parts: DispatchParts,
 ): Promise<UpstreamSuccess | UpstreamRefusal> {
-  const { model, client, taskKeeper, probe, callIndex = 0 } = sent;
+  const { model, client, storedJobs, probe, callIndex = 0 } = sent;
   const routes = probe === undefined ? planRoutes(model, parts) : planOnly(probe.route);
   const attempts: AttemptRecord[] = [];
   let hasReached = false;
@@ -124,16 +125,16 @@ export async function dispatch(
   let worst: { readonly failure: AttemptFailure; readonly route: Route } | undefined;
   const preparation = new Preparations(routes, sent);
   // What an earlier process submitted for this request: then nothing is sent.
-  const kept = taskKeeper?.earlier && (taskKeeper.earlier.get(callIndex) ?? "lost");
-  const continued = kept && toKeptAttempt(kept, sent);
-  if (kept !== undefined && continued === undefined) return toLost(kept);
+  const stored = storedJobs?.earlier && (storedJobs.earlier.get(callIndex) ?? "lost");
+  const continued = stored && continueAttempt(stored, sent);
+  if (stored !== undefined && continued === undefined) return toLost(stored);
   parts.retryBudgets.countRequest(model.entry);
   const first = continued ?? preparation.next();
   let prepared = isPromiseLike(first) ? await first : first;
   let usage: Usage | undefined;
   while (prepared !== undefined) {
     const { route } = prepared;
-    if (sent.observer !== undefined && prepared.kept === undefined) {
+    if (sent.observer !== undefined && prepared.stored === undefined) {
       for (const skipped of findSkipped(model, route, { ...parts, attempts })) {
         sent.observer.routeSkipped(skipped);
       }
@@ -213,24 +214,24 @@ class Preparations {
 }
 
 /** The attempt that an earlier process began. `undefined`: its channel is not in the options any more. */
-function toKeptAttempt(
-  kept: KeptTask | "lost",
+function continueAttempt(
+  stored: StoredJob | "lost",
   { model, request }: Pick<DispatchRequest, "model" | "request">,
 ): PreparedAttempt | undefined {
-  if (kept === "lost") return undefined;
+  if (stored === "lost") return undefined;
   const channel = model.channels.find(
-    ({ id, dialect }) => id === kept.channel && dialect.tasks !== undefined,
+    ({ id, dialect }) => id === stored.channel && findJobs(dialect) !== undefined,
   );
-  // A new key of the same account may ask for the task too.
-  const key = channel?.keys.find(({ healthId }) => healthId === kept.key) ?? channel?.keys[0];
+  // A new key of the same account may ask for the job too.
+  const key = channel?.keys.find(({ healthId }) => healthId === stored.key) ?? channel?.keys[0];
   if (channel === undefined || key === undefined) return undefined;
-  const route: Route = { channel, key, upstreamModel: kept.upstreamModel };
-  return { route, request, call: { kind: "broken" }, kept };
+  const route: Route = { channel, key, upstreamModel: stored.upstreamModel };
+  return { route, request, call: { kind: "broken" }, stored };
 }
 
 /** A request that an earlier process sent, and that cannot be continued. */
-function toLost(kept: KeptTask | "lost"): UpstreamRefusal {
-  const { channel, upstreamModel } = kept === "lost" ? { channel: "", upstreamModel: "" } : kept;
+function toLost(stored: StoredJob | "lost"): UpstreamRefusal {
+  const { channel, upstreamModel } = stored === "lost" ? { channel: "", upstreamModel: "" } : stored;
   const error = new GatewayError(
     "outcome_unknown",
     "The server that sent this request ended before the provider responded. Images may have been made. The request is " +
@@ -292,16 +293,16 @@ class Attempt implements AttemptResult {
   }
 
   #send(attempt: PreparedAttempt, commit: Commit): Promise<AttemptOutcome> {
-    const { logger, taskKeeper, callIndex = 0 } = this.#sent;
+    const { logger, storedJobs, callIndex = 0 } = this.#sent;
     const parts = this.#parts;
     const observer = this.observed;
-    const { tasks } = attempt.route.channel.dialect;
-    if (tasks === undefined) return sendAttempt(attempt, parts.transport, { logger, observer });
-    const keep = taskKeeper && ((task: KeptTask) => taskKeeper.keep(callIndex, task));
-    const context = { logger, observer, keep, abandoned: commit.ended };
+    const jobs = findJobs(attempt.route.channel.dialect);
+    if (jobs === undefined) return sendAttempt(attempt, parts.transport, { logger, observer });
+    const storeJob = storedJobs && ((job: StoredJob) => storedJobs.add(callIndex, job));
+    const context = { logger, observer, storeJob, abandoned: commit.ended };
     // Most gateways have no such provider.
-    return import("./provider-task.js").then(({ runProviderTask }) =>
-      runProviderTask({ attempt, protocol: tasks, parts, context }),
+    return import("./provider-job.js").then(({ runProviderJob }) =>
+      runProviderJob({ attempt, protocol: jobs, parts, context }),
     );
   }
 

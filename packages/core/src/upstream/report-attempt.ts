@@ -25,7 +25,7 @@ export interface AttemptResult {
 
 /** What telemetry learns of an attempt that begins. */
 export function toStartedAttempt(
-  { route: { channel, key, upstreamModel }, kept }: PreparedAttempt,
+  { route: { channel, key, upstreamModel }, stored }: PreparedAttempt,
   { isProbe }: RouteAttempt,
   callIndex: number | undefined,
 ): StartedAttempt {
@@ -38,7 +38,7 @@ export function toStartedAttempt(
     upstreamModel,
     isProbe,
     call: callIndex,
-    isContinued: kept !== undefined,
+    isContinued: stored !== undefined,
   };
 }
 

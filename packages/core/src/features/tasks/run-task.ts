@@ -14,7 +14,7 @@ import type { Redaction } from "../../redact.js";
 import { readJson } from "../../request/json.js";
 import type { BodyLimits } from "../../request/read-request.js";
 import { toEnvelope } from "../../responses/envelope.js";
-import { createTaskKeeper } from "../../upstream/kept-task.js";
+import { createStoredJobs } from "../../upstream/stored-jobs.js";
 import { createReferenceLoader } from "../../upstream/references.js";
 import type { EverySecond } from "../../util/async.js";
 import type { TakenTask, TaskEnd } from "../task-store/task-store.js";
@@ -224,9 +224,9 @@ async function createCall(
       linkBase: input.linkBase,
       slot,
       loadReferences: createReferenceLoader({ transport, slot, maxBytes: bodyLimits.file }),
-      taskKeeper:
+      storedJobs:
         store.keepUpstream &&
-        createTaskKeeper(async (tasks) => store.keepUpstream?.(task.id, tasks), task.upstream),
+        createStoredJobs(async (tasks) => store.keepUpstream?.(task.id, tasks), task.upstream),
       // Of a task that is continued, the images that came before are already shown.
       onImage: task.images.length === 0 ? createImageWriter({ task, logger }, options) : undefined,
     });
