@@ -1,5 +1,6 @@
 import type { Dialect } from "../families/dialect.js";
 import type { Family } from "../families/family.js";
+import type { JobProtocol } from "../families/job.js";
 import { findSecrets } from "../redact.js";
 import { createSeriesMap, isSeries } from "../util/series.js";
 import { sha256 } from "../util/sha256.js";
@@ -241,6 +242,9 @@ export function findDialect(family: Family, name: string | undefined): Dialect {
   const own: Dialect = Object.create(family);
   return Object.assign(own, family.dialects?.[name]);
 }
+
+/** How the provider of a dialect works with jobs. `undefined` if its first response is the result. */
+export const findJobs = ({ jobs, tasks }: Dialect): JobProtocol | undefined => jobs ?? tasks;
 
 function createModelMapping(
   mapping: Readonly<Record<string, string>> | undefined,

@@ -82,6 +82,3 @@ export interface Dialect {
   /** Classifies an error response. */
   toFailure(response: FailedResponse): UpstreamFailure;
 }
-
-/** How the provider of a dialect works with jobs. `undefined` if its first response is the result. */
-export const findJobs = ({ jobs, tasks }: Dialect): JobProtocol | undefined => jobs ?? tasks;

@@ -1,5 +1,4 @@
-import { findDialect } from "../channels/channel.js";
-import { findJobs } from "../families/dialect.js";
+import { findDialect, findJobs } from "../channels/channel.js";
 import type { ProviderJob, JobProtocol } from "../families/job.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
 import { checkOutcome, normalize } from "./check-exchanges.js";

@@ -1,6 +1,6 @@
 import type { Commit } from "../billing/commit.js";
 import type { AttemptHistory } from "../channels/attempt-history.js";
-import { type Channel, isConfiguredModel, type Route } from "../channels/channel.js";
+import { type Channel, findJobs, isConfiguredModel, type Route } from "../channels/channel.js";
 import type { ChannelHealth, RouteAttempt, RouteChange } from "../channels/health.js";
 import { isRefusal } from "../channels/health-record.js";
 import type { Pauses } from "../channels/pauses.js";
@@ -8,7 +8,6 @@ import type { RetryBudgets } from "../channels/retry-budget.js";
 import { planOnly, planRoutes, type RoutePlan } from "../channels/select.js";
 import type { SafeAttemptObserver, SafeCallObserver } from "../contract/observer.js";
 import { GatewayError, isGatewayError } from "../errors.js";
-import { findJobs } from "../families/dialect.js";
 import type { AttemptFailure } from "../families/failure.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
 import type { Redaction } from "../redact.js";

@@ -3,8 +3,8 @@ import { KEPT_HOLDS, type KeptHold, type KeptHoldStore, type MinimalLedger } fro
 import { findAbility } from "../../billing/ledger-ability.js";
 import { type PriceList, type PriceTerms, restorePrice } from "../../billing/pricing.js";
 import type { BilledRequest } from "../../billing/records.js";
+import { findJobs } from "../../channels/channel.js";
 import { createReport, type ReportParts, type RequestReport } from "../../events.js";
-import { findJobs } from "../../families/dialect.js";
 import type { GatewayResponse } from "../../http.js";
 import { type OpenStoredJobs, NormalizedCall } from "../../kernel/normalized-call.js";
 import { type CallClient, endFailed, endLost, NO_RESPONSE, type RunParts, run } from "../../kernel/run.js";
