@@ -61,7 +61,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
     applyImageCount BackgroundRules Capabilities Base64Image checkSize countUpstreamCalls Dialect FailedResponse FieldTypes FormPart ProviderJob ReportedFailure Submission JobProtocol JobState ProviderTask TaskProtocol TaskState UpstreamBody createUploadedImage failureKindOfStatus FailureReason
     findNearestRatio findNearestSize parsePixels WantedSize
     FailureScope Family ImageBytes ImageRequest ImageResult invalidRequest isJsonObject
-    isReferenceImage isUploadedImage JsonObject MadeImage LayerRules NativePath NormalizeContext Operation ProducedBody qwenImage readCost readCount readMadeImage
+    isReferenceImage isUploadedImage JsonObject MadeImage LayerRules NativeEndpoint NativePath NormalizeContext Operation ProducedBody qwenImage readCost readCount readMadeImage
     readText
     ReferenceImage ResponseFormat ResponseShape ResultError ResultImage seedream SequentialFields
     SizeLimits SizeMode SizeStyle StreamFormat StreamReader StreamResult StreamShape toBase64 toJsonBody toReferenceImage UploadedImage
