@@ -109,9 +109,10 @@ it("a mutant survives if no test catches it, and a test that fails anyway catche
   });
 
   expect(lines[0]).toBe(`Left out, since it fails without a mutant: ${FOLDER}/failing.test.ts > fails`);
-  const ends = new Map(fates.map(({ mutant, caughtBy }) => [mutant.original, caughtBy]));
+  const path = `${FOLDER}/planted/planted.test.ts`;
+  const ends = new Map(fates.map(({ mutant, caughtBy, test }) => [mutant.original, [caughtBy, test]]));
   expect(Object.fromEntries(ends)).toEqual({
-    "!value": undefined,
-    'state === "ended"': `${FOLDER}/planted/planted.test.ts > knows the end`,
+    "!value": [undefined, undefined],
+    'state === "ended"': [path, "knows the end"],
   });
 });

@@ -7,7 +7,7 @@ import { parseArgs } from "node:util";
 import { buildCore, copyWorkspace } from "./mutants/copy-workspace.ts";
 import { drawMutants } from "./mutants/draw-mutants.ts";
 import { instrument } from "./mutants/instrument.ts";
-import { describe, type Fate, runMutants } from "./mutants/run-mutants.ts";
+import { type Fate, nameOf, runMutants } from "./mutants/run-mutants.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -20,6 +20,7 @@ const { values: options } = parseArgs({
     seed: { type: "string", default: "1" },
     mutant: { type: "string" },
     tests: { type: "string" },
+    map: { type: "string" },
     processes: { type: "string", default: "2" },
     out: { type: "string" },
     list: { type: "boolean", default: false },
@@ -51,7 +52,7 @@ const mutants = drawMutants({
   count: Number(options.count),
   ids: options.mutant?.split(","),
 }).map((mutant, number) => ({ mutant, number }));
-if (options.list) for (const { mutant } of mutants) print(describe(mutant));
+if (options.list) for (const { mutant } of mutants) print(nameOf(mutant));
 else process.exitCode = await run();
 
 async function run(): Promise<number> {
@@ -67,16 +68,17 @@ async function run(): Promise<number> {
   const rounds = options.tests === undefined ? [["packages/core"], OTHERS] : [options.tests.split(",")];
   let fates: readonly Fate[] = [];
   let left = mutants;
-  for (const tests of rounds) {
+  for (const [index, tests] of rounds.entries()) {
+    const mapPath = options.map === undefined ? undefined : `${options.map}.${index}.json`;
     print(`${left.length} mutants with the tests of ${tests.join(", ")}`);
     const processes = Number(options.processes);
-    const result = await runMutants({ root, tests, mutants: left, processes, print });
+    const result = await runMutants({ root, tests, mutants: left, processes, mapPath, print });
     fates = [...fates.filter(({ caughtBy }) => caughtBy !== undefined), ...result];
     left = result.filter(({ caughtBy }) => caughtBy === undefined);
     if (left.length === 0) break;
   }
   print(`${mutants.length - left.length} of ${mutants.length} mutants were caught. These survived:`);
-  for (const { mutant } of left) print(`  ${describe(mutant)}`);
+  for (const { mutant } of left) print(`  ${nameOf(mutant)}`);
   if (options.out !== undefined) writeFileSync(options.out, `${JSON.stringify(fates, undefined, 2)}\n`);
   return left.length * LIMIT > mutants.length ? 1 : 0;
 }
