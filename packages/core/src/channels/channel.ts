@@ -247,9 +247,15 @@ function createModelMapping(
 ): Channel["toUpstreamModel"] {
   if (mapping === undefined) return (model) => model;
   const names = createSeriesMap(mapping);
-  return (model) => {
+  const find = (model: string): string | undefined => {
     const match = names.find(model);
     return match && (isSeries(match.value) ? match.value.slice(0, -1) + match.rest : match.value);
+  };
+  let last: { readonly model: string; readonly found: string | undefined } | undefined;
+  return (model) => {
+    // Several steps of a request ask for the same model.
+    if (last?.model !== model) last = { model, found: find(model) };
+    return last.found;
   };
 }
 
