@@ -68,7 +68,7 @@ export async function runMutants(options: MapOptions): Promise<Fate[]> {
   }
 }
 
-export const describe = ({ mutant, caughtBy, test }: Pick<Fate, "mutant" | "caughtBy" | "test">): string =>
+const describe = ({ mutant, caughtBy, test }: Pick<Fate, "mutant" | "caughtBy" | "test">): string =>
   `${nameOf(mutant)}: ${caughtBy === undefined ? "SURVIVED" : `${caughtBy} > ${test}`}`;
 
 export const nameOf = ({ id, file, line, original, code }: Mutant): string =>
