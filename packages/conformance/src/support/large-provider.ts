@@ -9,7 +9,7 @@ import { CHANNEL_KEY, SEEDREAM } from "./test-gateway.js";
  * What a provider does in the middle of its response: continue, continue after this number of milliseconds,
  * or break off.
  */
-type InTheMiddle = "goes on" | "breaks off" | number;
+export type InTheMiddle = "goes on" | "breaks off" | number;
 
 /** A provider that responds like Ark, with images in base64. */
 export interface LargeProvider {
