@@ -6,7 +6,7 @@ import type { Mutant } from "./draw-mutants.ts";
 export const ACTIVE = "MUTANT";
 /** The environment variable with the file to which each test adds the mutants that it reaches. */
 export const REACHED = "MUTANTS_REACHED";
-/** The environment variable with the test file that runs. */
+/** The environment variable with the test file that runs, and the global variable, which is quick to read. */
 export const TEST = "MUTANTS_TEST";
 
 /** Has no imports, so that it also runs where there is no `node:fs`. */
@@ -15,14 +15,12 @@ const env = globalThis.process?.env ?? {};
 const active = Number(env.${ACTIVE} ?? -1);
 const path = env.${REACHED};
 const fs = path === undefined ? undefined : process.getBuiltinModule("node:fs");
-const seen = new Set();
+globalThis.${TEST} ??= env.${TEST} ?? "";
+const last = [];
 export function isOn(mutant) {
-  if (fs !== undefined) {
-    const line = mutant + " " + (env.${TEST} ?? "") + "\\n";
-    if (!seen.has(line)) {
-      seen.add(line);
-      fs.appendFileSync(path, line);
-    }
+  if (fs !== undefined && last[mutant] !== globalThis.${TEST}) {
+    last[mutant] = globalThis.${TEST};
+    fs.appendFileSync(path, mutant + " " + last[mutant] + "\\n");
   }
   return mutant === active;
 }

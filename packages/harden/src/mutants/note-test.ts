@@ -3,4 +3,6 @@ import { relative } from "node:path";
 import { expect } from "vitest";
 import { TEST } from "./instrument.ts";
 
-process.env[TEST] = relative(process.cwd(), expect.getState().testPath ?? "");
+const path = relative(process.cwd(), expect.getState().testPath ?? "");
+process.env[TEST] = path;
+Reflect.set(globalThis, TEST, path);
