@@ -1,7 +1,7 @@
 import type { Dialect } from "../families/dialect.js";
 import type { ResponseShape } from "../families/response-shape.js";
 import { readMadeImage } from "../families/shared.js";
-import { maskReason, type SecretMask } from "../redact.js";
+import { redactReason, type Redaction } from "../redact.js";
 import type { ImageRequest, ImageResult, MadeImage, ResultError, ResultImage } from "../types.js";
 import type { ParsedResponse } from "../upstream/attempt.js";
 import { excessiveError, notJsonError, parseResponse, tooLargeError } from "../upstream/read.js";
@@ -63,8 +63,8 @@ export interface JsonReaderOptions {
   readonly opensImages: boolean;
   /** Stores base64 while it arrives, before it is known whether it is an image. Needs `opensImages`. Default: it is held. */
   readonly early?: EarlyImages | undefined;
-  /** Masks keys in the provider's reasons for failures. */
-  readonly mask: SecretMask;
+  /** Redacts keys in the provider's reasons for failures. */
+  readonly redact: Redaction;
 }
 
 /** Counts the bytes of a response. */
@@ -95,10 +95,10 @@ export class ScanningReader extends SizedReader implements JsonReader {
   /** @param model the service model name, which replaces the provider's */
   constructor(shape: ResponseShape, model: string, options: JsonReaderOptions) {
     super(options);
-    const { events, opensImages, mask } = options;
+    const { events, opensImages, redact } = options;
     this.#rewriter = new ResponseRewriter({
       ...options,
-      shape: maskShape(shape, mask),
+      shape: redactShape(shape, redact),
       model,
       opensImages: opensImages || undefined,
       onlyImages: events !== undefined,
@@ -179,7 +179,7 @@ export class WholeReader extends SizedReader implements JsonReader {
 
   complete(): readonly Piece[] {
     const { text, value, result } = this.#parsed ?? this.#parse();
-    this.#result = maskResult(result, this.options.mask);
+    this.#result = redactResult(result, this.options.redact);
     this.facts = toFacts(this.#result, result.made ?? result.images.map(readMadeImage));
     const { isNative, events, opensImages, convertsLinks, early } = this.options;
     const find: FindLongString = (base64) => this.#longStrings?.find(base64);
@@ -364,26 +364,26 @@ function findIndexes({ images, errors }: ImageResult): readonly number[] {
   return batch.filter((index) => !failed.has(index));
 }
 
-function maskShape(shape: ResponseShape, mask: SecretMask): ResponseShape {
+function redactShape(shape: ResponseShape, redact: Redaction): ResponseShape {
   return {
     ...shape,
     readItem(item, index) {
       const read = shape.readItem(item, index);
-      return read === "image" ? read : maskReason(read, mask);
+      return read === "image" ? read : redactReason(read, redact);
     },
     readFailure(member) {
       const failure = shape.readFailure(member);
-      return failure && maskReason(failure, mask);
+      return failure && redactReason(failure, redact);
     },
   };
 }
 
-/** Masks keys in the reasons of failures. */
-function maskResult(result: ImageResult, mask: SecretMask): ImageResult {
+/** Redacts keys in the reasons of failures. */
+function redactResult(result: ImageResult, redact: Redaction): ImageResult {
   if (result.errors.length === 0 && result.failure === undefined) return result;
   return {
     ...result,
-    errors: result.errors.map((error) => maskReason(error, mask)),
-    failure: result.failure && maskReason(result.failure, mask),
+    errors: result.errors.map((error) => redactReason(error, redact)),
+    failure: result.failure && redactReason(result.failure, redact),
   };
 }
