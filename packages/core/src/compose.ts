@@ -178,6 +178,7 @@ export function composeGateway(
       maintenance,
     },
     basePath,
+    families: composition.families,
     cors: contributed.cors,
     createRoutes: (host) => contributions.flatMap(({ routes }) => routes?.(host) ?? []),
     describeUnserved: ({ method }) => `This path is not served for ${method} requests.`,

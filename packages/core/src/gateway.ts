@@ -25,6 +25,7 @@ import { createGatewayUsage } from "./features/usage/gateway-usage.js";
 import type { GatewayUsage } from "./features/usage/usage-history.js";
 import { watchOptions } from "./features/watch-options/watch-options.js";
 import type { Webhooks } from "./features/webhooks/webhooks.js";
+import { BUILT_IN_FAMILIES } from "./gateway-options/check-options.js";
 import type { GatewayOptions } from "./gateway-options/options.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import type { Dependencies } from "./kernel/kernel-parts.js";
@@ -180,6 +181,7 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
   const handler = createRequestHandler({
     assembly,
     basePath,
+    families: [...BUILT_IN_FAMILIES, ...(options.families ?? [])],
     cors: createCors(options.cors),
     createRoutes: (host) => createRoutes(host, { assembly, options, checks, tasks }),
     describeUnserved: (request) => describeUnserved(request, { basePath, servesTasks: tasks !== undefined }),
