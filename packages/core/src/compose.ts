@@ -167,7 +167,7 @@ export function composeGateway(
     refused() {},
     track,
   };
-  const lifecycle = { ...permanent, alerts: undefined, chores };
+  const lifecycle = { ...permanent, chores };
   const maintenance = createMaintenance(lifecycle, dependencies.repeat);
   let closing: Promise<void> | undefined;
   const handler = createRequestHandler({

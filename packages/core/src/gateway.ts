@@ -36,7 +36,6 @@ import { createFetch, type WebHost } from "./kernel/web-host.js";
 import type { OptionsProblem } from "./options/options.js";
 import { findPriceProblems } from "./options/problems.js";
 import { type GatewayRoute, requestPath } from "./request/route.js";
-import { settlesWithin } from "./util/async.js";
 
 /** An image-generation gateway. */
 export interface Gateway extends ChannelControl {
@@ -97,7 +96,7 @@ export interface Gateway extends ChannelControl {
   readonly limits: LimitReports;
   /** The requests that were refused, which have no usage record. Read-only. */
   readonly refusals: Refusals;
-  /** The messages about ended tasks, and how to send them again. */
+  /** The messages about ended tasks and about budgets, and how to send them again. */
   readonly webhooks: Webhooks;
   /** Creates, changes and revokes callers at run time, in addition to those of the options. */
   readonly callers: Callers;
@@ -330,10 +329,7 @@ async function runBatch(
     const count = await worker.runBatch(ms);
     await continued?.ended;
     await permanent.alerts.run();
-    await Promise.all([
-      webhooks.runBatch(WEBHOOK_BATCH_MS),
-      settlesWithin(permanent.alerts.sent(), WEBHOOK_BATCH_MS),
-    ]);
+    await webhooks.runBatch(WEBHOOK_BATCH_MS);
     return count;
   })();
   tracker.track(batch);
