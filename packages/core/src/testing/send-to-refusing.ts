@@ -57,14 +57,8 @@ export const toCases = (rows: readonly CodeRow[]) =>
   rows.map(([status, code, kind, finalStatus, scope]) => [status, code, kind, finalStatus, scope] as const);
 
 /** The kinds after which another channel is tried. */
-export const AGAIN: ReadonlySet<UpstreamFailureKind> = new Set([
-  "credential",
-  "model",
-  "rate",
-  "quota",
-  "overload",
-]);
-const REPEATABLE: ReadonlySet<UpstreamFailureKind> = new Set(["content", "model", "rate", "overload"]);
+export const AGAIN = new Set<UpstreamFailureKind>(["credential", "model", "rate", "quota", "overload"]);
+const REPEATABLE = new Set<UpstreamFailureKind>(["content", "model", "rate", "overload"]);
 
 /** Expects what the client, the record and the other channel get if the provider refuses with this code. */
 export async function expectRefusal(
