@@ -31,9 +31,9 @@ export type {
 export type { EstimateQuery, RequestEstimate } from "./features/estimate/estimate.js";
 export type { HealthCheckStatus, HealthState } from "./features/health/healthz-endpoint.js";
 export type { LimitReports, LimitStatus } from "./features/limits/read-limits.js";
+export type { WebhookEndpointName, WebhookFilter, WebhookMessage } from "./features/outbox/outbox.js";
 export type { Refusal } from "./features/refusals/refusal.js";
 export type { Refusals } from "./features/refusals/refusals.js";
-export type { WebhookEndpointName, WebhookFilter, WebhookMessage } from "./features/outbox/outbox.js";
 export type { GatewayUsage } from "./features/usage/usage-history.js";
 export type { Webhooks } from "./features/webhooks/webhooks.js";
 export type { RunTasksOptions, TaskBatch } from "./gateway.js";

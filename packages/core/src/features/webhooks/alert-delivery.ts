@@ -1,12 +1,12 @@
-import { createDelivery, PENDING } from "../../billing/delivery.js";
+import { createDelivery } from "../../billing/delivery.js";
 import type { Chore } from "../../contract/chore.js";
 import type { Logger } from "../../logger.js";
 import { toPlainError } from "../../redact.js";
-import { removeOldest } from "../../util/collections.js";
+import { sha256 } from "../../util/sha256.js";
 import type { BudgetAlert } from "../budgets/budget-store.js";
-import type { Outbox } from "../outbox/outbox.js";
-import { createAlertMessages } from "./alert-messages.js";
+import type { NewAlertMessage, Outbox } from "../outbox/outbox.js";
 import type { WebhookEndpoints } from "./endpoints.js";
+import type { OutgoingMessage } from "./send.js";
 
 /** What {@link createAlertDelivery} needs of the gateway. */
 export interface AlertReceivers {
@@ -28,67 +28,38 @@ export interface AlertDelivery extends Chore {
   readonly run: () => Promise<void>;
 }
 
-/** How many alerts are remembered that `onBudget` has accepted and that are not ended. Older ones are delivered twice. */
-const MAX_REMEMBERED = 10_000;
-
 /**
- * Creates the delivery of alerts: to `onBudget`, and to the endpoints of the caller, each by a message of its own. An alert is ended
- * when `onBudget` has accepted it and its messages are written. Without `onBudget` and endpoints, alerts stay in the ledger for 30 days.
+ * Creates the delivery of alerts. For each endpoint of the caller a message is written, and then `onBudget` is called. If that fails, no
+ * message is written twice. Without `onBudget` and endpoints, alerts stay in the ledger for 30 days.
  */
 export function createAlertDelivery({ outbox, onBudget, endpoints, logger }: AlertReceivers): AlertDelivery {
-  /** The alerts that `onBudget` has accepted, and whose messages could not be written. */
-  const accepted = new Set<string>();
-
-  /** Returns whether the messages are written. */
-  async function writeMessages(alert: BudgetAlert, to: Outbox): Promise<boolean> {
-    const current = endpoints?.();
-    if (current === undefined || current === "not loaded") return true;
-    let names: Iterable<string>;
-    try {
-      names = (await current.find(alert.caller)).keys();
-    } catch (error) {
-      logger.error(
-        { alert: alert.id, caller: alert.caller, err: toPlainError(error) },
-        "The webhook endpoints could not be read; the alert is sent later.",
-      );
-      return false;
-    }
-    await to.addMessages(alert, createAlertMessages(alert, names));
-    return true;
-  }
-
-  /** Neither receiver waits for the other one. */
-  async function receiveBoth(alert: BudgetAlert, to: Outbox): Promise<unknown> {
-    const writing = writeMessages(alert, to);
-    try {
-      if (!accepted.has(alert.id)) await onBudget?.(alert);
-    } finally {
-      await writing;
-    }
-    accepted.add(alert.id);
-    removeOldest(accepted, MAX_REMEMBERED);
-    if (!(await writing)) return PENDING;
-    accepted.delete(alert.id);
-    return undefined;
-  }
-
-  const isNeeded = outbox !== undefined && (onBudget ?? endpoints) !== undefined;
-  const delivery = createDelivery<BudgetAlert>(
-    isNeeded
+  let unwatch: (() => void) | undefined;
+  const hasReceiver = (onBudget ?? endpoints) !== undefined;
+  const delivery = createDelivery(
+    hasReceiver && outbox !== undefined
       ? {
           name: "onBudget",
           lease: async (limit, leaseMs) =>
             endpoints?.() === "not loaded" ? [] : await outbox.lease("alert", { limit, leaseMs }),
-          receive: (alert) => (endpoints === undefined ? onBudget?.(alert) : receiveBoth(alert, outbox)),
+          async receive(alert) {
+            const current = endpoints?.();
+            if (typeof current === "object") {
+              const names = (await current.find(alert.caller)).keys();
+              await outbox.addMessages(alert, createAlertMessages(alert, names));
+            }
+            await onBudget?.(alert);
+          },
           done: (alerts) => outbox.done("alert", alerts),
-          onFailure: ({ id }, error) =>
-            logger.error({ alert: id, err: error }, "onBudget failed; it is called again."),
+          onFailure: ({ id, caller }, error) =>
+            logger.error(
+              { alert: id, caller, err: toPlainError(error) },
+              "An alert about a budget was not accepted; it is delivered again.",
+            ),
           onLedgerFailure: (error) =>
             logger.error({ err: error }, "The ledger failed; alerts are delivered later."),
         }
       : undefined,
   );
-  let unwatch: (() => void) | undefined;
   return {
     run: delivery.run,
     begin() {
@@ -105,3 +76,46 @@ export function createAlertDelivery({ outbox, onBudget, endpoints, logger }: Ale
     },
   };
 }
+
+/** The messages about an alert for the endpoints with these names. Their ids are the same on every process. */
+function createAlertMessages({ id }: BudgetAlert, endpoints: Iterable<string>): NewAlertMessage[] {
+  return Array.from(endpoints, (endpoint) => ({ id: toMessageId(JSON.stringify([id, endpoint])), endpoint }));
+}
+
+/** The message about an alert. It is the same each time and at each endpoint, so that a receiver can recognize it by its id. */
+export function toAlertMessage({
+  id,
+  caller,
+  threshold,
+  budget,
+  settled,
+  period,
+  time,
+}: BudgetAlert): OutgoingMessage {
+  return {
+    id: toMessageId(id),
+    body: JSON.stringify({
+      type: "budget.threshold_reached",
+      timestamp: time,
+      data: {
+        object: "budget.alert",
+        caller,
+        threshold,
+        budget,
+        settled,
+        ...(period && {
+          period: {
+            unit: period.unit,
+            time_zone: period.timeZone,
+            starts_at: period.from / 1000,
+            ends_at: period.to / 1000,
+          },
+        }),
+      },
+    }),
+  };
+}
+
+const ID_LENGTH = 32;
+
+const toMessageId = (name: string): string => `msg_${sha256(name).slice(0, ID_LENGTH)}`;
