@@ -64,6 +64,16 @@ function events(...texts: readonly string[]): Provider {
   return () => new Response(texts.join(""), { headers: { "content-type": "text/event-stream" } });
 }
 
+/** Responds with a stream of this event, and breaks the connection. */
+function brokenAfter(text: string): Provider {
+  async function* send() {
+    yield new TextEncoder().encode(text);
+    throw new Error("reset");
+  }
+  return () =>
+    new Response(ReadableStream.from(send()), { headers: { "content-type": "text/event-stream" } });
+}
+
 describe("a repeat of a request with a stored response", () => {
   it("gets the same response to the byte, is charged nothing, and names the first one", async () => {
     const { gateway, post, calls, records } = open(createCountingProvider());
@@ -211,6 +221,7 @@ describe("a request that failed", () => {
       {},
     ],
     ["a stream failed at its first event", events(FAILED_STREAM), { stream: true }],
+    ["a stream failed at its first event and broke off", brokenAfter(FAILED_STREAM), { stream: true }],
     ["a stream held failed images only", events(FAILED_IMAGE, COMPLETED_EMPTY), { stream: true }],
   ])("runs again if it is certain that nothing was made: %s", async (_what, provider, changed) => {
     const { post, calls } = open(provider);

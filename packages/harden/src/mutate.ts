@@ -21,6 +21,7 @@ const { values: options } = parseArgs({
     mutant: { type: "string" },
     tests: { type: "string" },
     map: { type: "string" },
+    seconds: { type: "string" },
     processes: { type: "string", default: "2" },
     out: { type: "string" },
     list: { type: "boolean", default: false },
@@ -72,7 +73,8 @@ async function run(): Promise<number> {
     const mapPath = options.map === undefined ? undefined : `${options.map}.${index}.json`;
     print(`${left.length} mutants with the tests of ${tests.join(", ")}`);
     const processes = Number(options.processes);
-    const result = await runMutants({ root, tests, mutants: left, processes, mapPath, print });
+    const seconds = options.seconds === undefined ? undefined : Number(options.seconds);
+    const result = await runMutants({ seconds, root, tests, mutants: left, processes, mapPath, print });
     fates = [...fates.filter(({ caughtBy }) => caughtBy !== undefined), ...result];
     left = result.filter(({ caughtBy }) => caughtBy === undefined);
     if (left.length === 0) break;

@@ -101,6 +101,11 @@ describe("the translation of a stream", () => {
       toEvent(JSON.stringify({ created: CREATED, ...LINK })),
       [expected(LINK), DONE],
     ],
+    [
+      "an event without a type, with a field between its name and its data",
+      toEvent(JSON.stringify({ created: CREATED, ...LINK })).replace("data: ", "id: 7\ndata: "),
+      [expected(LINK), DONE],
+    ],
     ["no space after the colon", toEvent(image(LINK)).replace("data: ", "data:"), [expected(LINK), DONE]],
     [
       "comments and other fields",

@@ -18,12 +18,18 @@ export interface Fate {
 /** So many test files run before all others that reach a mutant: those next to it, then the quickest. */
 const NEAR = 12;
 
+export interface RunOptions extends MapOptions {
+  /** How long the other test files may take together, by the run without a mutant. Default: as long as they take. */
+  readonly seconds?: number | undefined;
+}
+
 /** Runs each mutant with the tests that reach it, until one fails. */
-export async function runMutants(options: MapOptions): Promise<Fate[]> {
-  const { root, mutants, processes, print } = options;
+export async function runMutants(options: RunOptions): Promise<Fate[]> {
+  const { root, mutants, processes, print, seconds = Number.POSITIVE_INFINITY } = options;
   const map = await readTestMap(options);
-  const timeOf = (tests: readonly string[]): number =>
-    30_000 + 3 * tests.reduce((sum, path) => sum + (map.milliseconds[path] ?? 0), 0);
+  const sumOf = (tests: readonly string[]): number =>
+    tests.reduce((sum, path) => sum + (map.milliseconds[path] ?? 0), 0);
+  const timeOf = (tests: readonly string[]): number => 30_000 + 2 * sumOf(tests);
   const fates: Fate[] = [];
   const queue = [...mutants];
   await Promise.all(Array.from({ length: processes }, runNext));
@@ -41,7 +47,9 @@ export async function runMutants(options: MapOptions): Promise<Fate[]> {
   }
 
   async function findFailure(number: number, tests: readonly string[]) {
-    for (const part of [tests.slice(0, NEAR), tests.slice(NEAR)]) {
+    const others = tests.slice(NEAR);
+    while (sumOf(others) > seconds * 1000) others.pop();
+    for (const part of [tests.slice(0, NEAR), others]) {
       if (part.length === 0) continue;
       const env = { [ACTIVE]: String(number) };
       const run = { root, tests: part, env, workers: 1, bail: true, timeoutMs: timeOf(part) };

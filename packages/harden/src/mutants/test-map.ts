@@ -74,7 +74,7 @@ const toRecord = (sets: ReadonlyMap<string, ReadonlySet<string>>): Record<string
  * without the mutant.
  */
 export function chooseTests({ milliseconds, tests, testsOfSources }: TestMap, mutant: Mutant): string[] {
-  const own = new Set(tests[mutant.id] ?? testsOfSources[mutant.file]);
+  const own = new Set(tests[mutant.id] ?? testsOfSources[mutant.file] ?? Object.keys(milliseconds));
   const folder = dirname(mutant.file);
   const rank = (path: string): number => (own.has(path) ? 0 : 2) + (dirname(path) === folder ? 0 : 1);
   return Object.keys(milliseconds)
