@@ -1,15 +1,48 @@
+import { PERIOD_NEEDS_STORE } from "../../auth/check-caller.js";
+import { findAbility } from "../../billing/ledger-ability.js";
+import type { Feature } from "../../kernel/feature.js";
+import type { RelatedOptions } from "../../options/options.js";
+import { throwProblems } from "../../options/problems.js";
 import { createDelivery, PENDING } from "../../billing/delivery.js";
 import type { Chore } from "../../contract/chore.js";
 import type { Logger } from "../../logger.js";
 import { toPlainError } from "../../redact.js";
 import { removeOldest } from "../../util/collections.js";
-import type { BudgetAlert } from "../budgets/budget-store.js";
-import type { Outbox } from "../outbox/outbox.js";
-import { createAlertMessages } from "./alert-messages.js";
-import type { WebhookEndpoints } from "./endpoints.js";
+import { BUDGET_STORE, type BudgetAlert } from "../budgets/budget-store.js";
+import { OUTBOX, type Outbox } from "../outbox/outbox.js";
+import { createAlertMessages } from "../webhooks/alert-messages.js";
+import type { WebhooksFeature } from "../webhooks/webhooks-feature.js";
+import type { WebhookEndpoints } from "../webhooks/endpoints.js";
+
+/** The options of {@link alerts}. */
+export interface AlertsOptions<Options extends RelatedOptions = RelatedOptions> {
+  /** Called when the charges of a caller reach 50, 80 and 100 % of its budget, as `onBudget` of `createGateway`. */
+  readonly onBudget?: ((alert: BudgetAlert) => unknown) | undefined;
+  /** The feature `webhooks`, whose endpoints get the alerts too. Default: none. */
+  readonly webhooks?: Pick<WebhooksFeature<Options>, "currentEndpoints"> | undefined;
+}
+
+/** Alerts about budgets. The ledger must keep them. */
+export function alerts<Options extends RelatedOptions = RelatedOptions>({
+  onBudget,
+  webhooks,
+}: AlertsOptions<Options>): Feature<object, Options> {
+  return {
+    name: "alerts",
+    setup(kernel) {
+      const { ledger, logger } = kernel;
+      if (onBudget !== undefined && findAbility(ledger, BUDGET_STORE) === undefined) {
+        throwProblems([{ path: "onBudget", message: PERIOD_NEEDS_STORE }]);
+      }
+      const endpoints = webhooks && (() => webhooks.currentEndpoints(kernel));
+      const outbox = findAbility(ledger, OUTBOX);
+      return { chores: [createAlertDelivery({ outbox, onBudget, endpoints, logger })] };
+    },
+  };
+}
 
 /** What {@link createAlertDelivery} needs of the gateway. */
-export interface AlertReceivers {
+interface AlertReceivers {
   /** `undefined` if the ledger has none. */
   readonly outbox: Outbox | undefined;
   /** The operator's function. */
@@ -22,12 +55,6 @@ export interface AlertReceivers {
   readonly logger: Logger;
 }
 
-/** Delivers alerts about budgets while the gateway is in use. */
-export interface AlertDelivery extends Chore {
-  /** Delivers all alerts that wait. Resolves when each of them was tried. */
-  readonly run: () => Promise<void>;
-}
-
 /** How many alerts are remembered that `onBudget` has accepted and that are not ended. Older ones are delivered twice. */
 const MAX_REMEMBERED = 10_000;
 
@@ -35,7 +62,7 @@ const MAX_REMEMBERED = 10_000;
  * Creates the delivery of alerts: to `onBudget`, and to the endpoints of the caller, each by a message of its own. An alert is ended
  * when `onBudget` has accepted it and its messages are written. Without `onBudget` and endpoints, alerts stay in the ledger for 30 days.
  */
-export function createAlertDelivery({ outbox, onBudget, endpoints, logger }: AlertReceivers): AlertDelivery {
+function createAlertDelivery({ outbox, onBudget, endpoints, logger }: AlertReceivers): Chore {
   /** The alerts that `onBudget` has accepted, and whose messages could not be written. */
   const accepted = new Set<string>();
 
@@ -80,7 +107,7 @@ export function createAlertDelivery({ outbox, onBudget, endpoints, logger }: Ale
           lease: async (limit, leaseMs) =>
             endpoints?.() === "not loaded" ? [] : await outbox.lease("alert", { limit, leaseMs }),
           receive: (alert) => (endpoints === undefined ? onBudget?.(alert) : receiveBoth(alert, outbox)),
-          done: (alerts) => outbox.done("alert", alerts),
+          done: (ended) => outbox.done("alert", ended),
           onFailure: ({ id }, error) =>
             logger.error({ alert: id, err: error }, "onBudget failed; it is called again."),
           onLedgerFailure: (error) =>
@@ -90,7 +117,7 @@ export function createAlertDelivery({ outbox, onBudget, endpoints, logger }: Ale
   );
   let unwatch: (() => void) | undefined;
   return {
-    run: delivery.run,
+    flush: () => delivery.run(),
     begin() {
       if (!delivery.isNeeded) return undefined;
       unwatch ??= outbox?.watch((kind) => {
