@@ -10,7 +10,7 @@ import type {
   WebhookMessage,
 } from "../outbox/outbox.js";
 import type { Task } from "../task-store/task-store.js";
-import { toAlertMessage } from "./alert-delivery.js";
+import { toAlertMessage } from "./alert-messages.js";
 import type { MessageEndpoint, WebhookEndpoints } from "./endpoints.js";
 import { writePayload } from "./payload.js";
 import { planNext, type SendResult } from "./schedule.js";

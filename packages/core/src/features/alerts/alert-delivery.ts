@@ -1,15 +1,47 @@
+import { PERIOD_NEEDS_STORE } from "../../auth/check-caller.js";
+import { findAbility } from "../../billing/ledger-ability.js";
+import type { Feature } from "../../kernel/feature.js";
+import type { RelatedOptions } from "../../options/options.js";
+import { throwProblems } from "../../options/problems.js";
 import { createDelivery } from "../../billing/delivery.js";
 import type { Chore } from "../../contract/chore.js";
 import type { Logger } from "../../logger.js";
 import { toPlainError } from "../../redact.js";
-import { sha256 } from "../../util/sha256.js";
-import type { BudgetAlert } from "../budgets/budget-store.js";
-import type { NewAlertMessage, Outbox } from "../outbox/outbox.js";
-import type { WebhookEndpoints } from "./endpoints.js";
-import type { OutgoingMessage } from "./send.js";
+import { BUDGET_STORE, type BudgetAlert } from "../budgets/budget-store.js";
+import { OUTBOX, type Outbox } from "../outbox/outbox.js";
+import { createAlertMessages } from "../webhooks/alert-messages.js";
+import type { WebhooksFeature } from "../webhooks/webhooks-feature.js";
+import type { WebhookEndpoints } from "../webhooks/endpoints.js";
+
+/** The options of {@link alerts}. */
+export interface AlertsOptions<Options extends RelatedOptions = RelatedOptions> {
+  /** Called when the charges of a caller reach 50, 80 and 100 % of its budget, as `onBudget` of `createGateway`. */
+  readonly onBudget?: ((alert: BudgetAlert) => unknown) | undefined;
+  /** The feature `webhooks`, whose endpoints get the alerts too. Default: none. */
+  readonly webhooks?: Pick<WebhooksFeature<Options>, "currentEndpoints"> | undefined;
+}
+
+/** Alerts about budgets. The ledger must keep them. */
+export function alerts<Options extends RelatedOptions = RelatedOptions>({
+  onBudget,
+  webhooks,
+}: AlertsOptions<Options>): Feature<object, Options> {
+  return {
+    name: "alerts",
+    setup(kernel) {
+      const { ledger, logger } = kernel;
+      if (onBudget !== undefined && findAbility(ledger, BUDGET_STORE) === undefined) {
+        throwProblems([{ path: "onBudget", message: PERIOD_NEEDS_STORE }]);
+      }
+      const endpoints = webhooks && (() => webhooks.currentEndpoints(kernel));
+      const outbox = findAbility(ledger, OUTBOX);
+      return { chores: [createAlertDelivery({ outbox, onBudget, endpoints, logger })] };
+    },
+  };
+}
 
 /** What {@link createAlertDelivery} needs of the gateway. */
-export interface AlertReceivers {
+interface AlertReceivers {
   /** `undefined` if the ledger has none. */
   readonly outbox: Outbox | undefined;
   /** The operator's function. */
@@ -22,17 +54,11 @@ export interface AlertReceivers {
   readonly logger: Logger;
 }
 
-/** Delivers alerts about budgets while the gateway is in use. */
-export interface AlertDelivery extends Chore {
-  /** Delivers all alerts that wait. Resolves when each of them was tried. */
-  readonly run: () => Promise<void>;
-}
-
 /**
  * Creates the delivery of alerts. For each endpoint of the caller a message is written, and then `onBudget` is called. If that fails, no
  * message is written twice. Without `onBudget` and endpoints, alerts stay in the ledger for 30 days.
  */
-export function createAlertDelivery({ outbox, onBudget, endpoints, logger }: AlertReceivers): AlertDelivery {
+function createAlertDelivery({ outbox, onBudget, endpoints, logger }: AlertReceivers): Chore {
   let unwatch: (() => void) | undefined;
   const hasReceiver = (onBudget ?? endpoints) !== undefined;
   const delivery = createDelivery(
@@ -61,7 +87,7 @@ export function createAlertDelivery({ outbox, onBudget, endpoints, logger }: Ale
       : undefined,
   );
   return {
-    run: delivery.run,
+    flush: () => delivery.run(),
     begin() {
       if (!delivery.isNeeded) return undefined;
       unwatch ??= outbox?.watch((kind) => {
@@ -76,46 +102,3 @@ export function createAlertDelivery({ outbox, onBudget, endpoints, logger }: Ale
     },
   };
 }
-
-/** The messages about an alert for the endpoints with these names. Their ids are the same on every process. */
-function createAlertMessages({ id }: BudgetAlert, endpoints: Iterable<string>): NewAlertMessage[] {
-  return Array.from(endpoints, (endpoint) => ({ id: toMessageId(JSON.stringify([id, endpoint])), endpoint }));
-}
-
-/** The message about an alert. It is the same each time and at each endpoint, so that a receiver can recognize it by its id. */
-export function toAlertMessage({
-  id,
-  caller,
-  threshold,
-  budget,
-  settled,
-  period,
-  time,
-}: BudgetAlert): OutgoingMessage {
-  return {
-    id: toMessageId(id),
-    body: JSON.stringify({
-      type: "budget.threshold_reached",
-      timestamp: time,
-      data: {
-        object: "budget.alert",
-        caller,
-        threshold,
-        budget,
-        settled,
-        ...(period && {
-          period: {
-            unit: period.unit,
-            time_zone: period.timeZone,
-            starts_at: period.from / 1000,
-            ends_at: period.to / 1000,
-          },
-        }),
-      },
-    }),
-  };
-}
-
-const ID_LENGTH = 32;
-
-const toMessageId = (name: string): string => `msg_${sha256(name).slice(0, ID_LENGTH)}`;
