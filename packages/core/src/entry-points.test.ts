@@ -27,7 +27,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "./adapter.ts": `
     allowFreeing AttemptDetail AttemptObserver CallObserver ClientSignal CooldownChange checkMounted checkOptionNames createFetch equalsInConstantTime freeChunk Gateway
     GatewayRequest GatewayResponse GatewayResponseBody HeaderReader HoldEndReport isFreeable MountedHandler
-    ObservedResponse ReadableLike SkippedRoute StartedAttempt StartedCall Telemetry toChunks WebHost`,
+    ObservedResponse ReadableLike SkippedRoute StartedAttempt StartedCall Telemetry toChunks WebHost Awaitable ChunkFlow ChunkSink openFlow`,
   "./stores.ts": `
     BudgetAlert BudgetLedger BudgetPeriod BudgetStore BudgetThreshold createAlert createAlertListeners findAlerts findPeriod
     findPeriodsAround MAX_ALERT_AGE_MS parsePeriodKey PeriodBalance PeriodFilter PeriodSpan PeriodUnit readListLimit readTagKey CallerBalance

@@ -109,9 +109,9 @@ export function relayBody(
   });
   const { isLast, onAbandoned, renderFailure, heartbeatMs, cancel } = options;
   let linesBefore = 0;
-  const passPart = (chunk: Uint8Array): Awaitable<readonly Uint8Array[]> => {
+  const passPart = (chunk: Uint8Array): Awaitable<Uint8Array | readonly Uint8Array[]> => {
     reader.push(chunk);
-    const passed = translation === undefined ? [chunk] : translation.push(chunk);
+    const passed = translation === undefined ? chunk : translation.push(chunk);
     if (reader.lines - linesBefore <= MAX_TURN_LINES) return passed;
     linesBefore = reader.lines;
     return startNextTurn().then(() => passed);
@@ -141,10 +141,12 @@ const MAX_CHUNK_BYTES = 128 * 1024;
 
 async function* passInParts(
   chunk: Uint8Array,
-  passPart: (part: Uint8Array) => Awaitable<readonly Uint8Array[]>,
+  passPart: (part: Uint8Array) => Awaitable<Uint8Array | readonly Uint8Array[]>,
 ): AsyncGenerator<Uint8Array> {
   for (let start = 0; start < chunk.length; start += MAX_CHUNK_BYTES) {
-    yield* await passPart(chunk.subarray(start, start + MAX_CHUNK_BYTES));
+    const passed = await passPart(chunk.subarray(start, start + MAX_CHUNK_BYTES));
+    if (passed instanceof Uint8Array) yield passed;
+    else yield* passed;
     await startNextTurn();
   }
 }
