@@ -70,7 +70,7 @@ const checks = createFamilyChecks({
           output_mp: 1,
         },
       },
-      task: {
+      job: {
         polls: [
           { body: { id: "c2d3", status: "Pending", result: null, progress: null, details: null } },
           {
@@ -88,14 +88,14 @@ const checks = createFamilyChecks({
       name: "an edit",
       request: { operation: "edit", fields: { prompt: "a fox" } },
       response: { body: { id: "c2d4", polling_url: "https://api.bfl.ai/v1/get_result?id=c2d4", cost: 4.5 } },
-      task: { polls: [{ body: { status: "Ready", result: { sample: "https://93.184.216.34/1.jpeg" } } }] },
+      job: { polls: [{ body: { status: "Ready", result: { sample: "https://93.184.216.34/1.jpeg" } } }] },
       expects: { images: 1, usage: { generated_images: 1, cost_usd: "0.045" } },
     },
     {
       name: "a moderated request",
       request: { fields: { prompt: "a fox" } },
       response: { body: { id: "c2d5", polling_url: "https://api.bfl.ai/v1/get_result?id=c2d5" } },
-      task: {
+      job: {
         polls: [
           { body: { status: "Pending" } },
           { body: { status: "Request Moderated", details: { "Moderation Reasons": ["x"] } } },
@@ -120,7 +120,7 @@ it.each(checks)("$name", async ({ run }) => {
   await expect(run()).resolves.toBeUndefined();
 });
 
-it("a request waits for its task, and the record has the provider's cost", async () => {
+it("a request waits for its job, and the record has the provider's cost", async () => {
   const { emulator, baseUrl } = await startProvider({ task: { runningPolls: 2 } });
   const { ask, records, gateway } = open(baseUrl);
   const { status, body } = await ask("generations", { size: "1024x1024" });
@@ -136,12 +136,12 @@ it.each([
   [4.35, "0.0435"],
   [0.000_04, "0.0000004"],
 ])("%f cents are exactly %s dollars", (cost, dollars) => {
-  const submission = fluxFamily.tasks?.readSubmission({ id: "a", cost }, {} as ImageRequest);
+  const submission = fluxFamily.jobs?.readSubmission({ id: "a", cost }, {} as ImageRequest);
 
-  expect(submission).toMatchObject({ task: { usage: { cost_usd: dollars } } });
+  expect(submission).toMatchObject({ job: { usage: { cost_usd: dollars } } });
 });
 
-it("several images are several tasks, and base64 is downloaded before the links expire", async () => {
+it("several images are several jobs, and base64 is downloaded before the links expire", async () => {
   const { emulator, baseUrl } = await startProvider();
   const { ask, records, gateway } = open(baseUrl);
   const { body } = await ask("generations", { n: 2, response_format: "b64_json" });
@@ -166,8 +166,8 @@ it("an edit sends its images as base64 without a prefix, and a stream gets its e
 
 it.each<readonly [string, Fault, number, string]>([
   ["a moderated image", { task: { end: "moderation" } }, 400, "Content Moderated"],
-  ["a failed task", { task: { end: "failed" } }, 502, "Error"],
-  ["a task that is lost", { task: { end: "lost" } }, 502, "Task not found"],
+  ["a failed job", { task: { end: "failed" } }, 502, "Error"],
+  ["a job that is lost", { task: { end: "lost" } }, 502, "Task not found"],
   ["a URL on another host", { pollOrigin: "http://127.0.0.1:1" }, 502, "upstream_invalid_response"],
 ])("%s is not submitted again", async (_name, fault, status, code) => {
   const { emulator, baseUrl } = await startProvider(fault);

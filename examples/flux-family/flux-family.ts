@@ -1,5 +1,5 @@
-// A family of one's own for a provider that works with tasks: FLUX.2 of Black Forest Labs. `POST /v1/{model}` responds with
-// the id of a task, the URL to ask for its state, and its cost. The result is in the last response, with a link that is
+// A family of one's own for a provider that works with jobs: FLUX.2 of Black Forest Labs. `POST /v1/{model}` responds with
+// the id of a job, the URL to ask for its state, and its cost. The result is in the last response, with a link that is
 // valid for ten minutes. Sources: docs.bfl.ai (integration, errors), November 2026.
 import {
   countUpstreamCalls,
@@ -19,7 +19,7 @@ import {
   readText,
   type SizeLimits,
   type Submission,
-  type TaskState,
+  type JobState,
   toBase64,
   toReferenceImage,
   type UpstreamCall,
@@ -39,7 +39,7 @@ const IMAGE_TYPES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "im
 export const fluxFamily: Family = {
   name: "flux",
   defaultBaseUrl: "https://api.bfl.ai/v1",
-  // The URL of a task may be on a regional host.
+  // The URL of a job may be on a regional host.
   hosts: ["*.bfl.ai"],
   operations: new Set(["generate", "edit"]),
   authorize: (key) => ({ "x-key": key }),
@@ -47,11 +47,11 @@ export const fluxFamily: Family = {
   reportsTokens: false,
   takesImageBytes: true,
   fields: { n: "number", seed: "number", safety_tolerance: "number", stream: "boolean" },
-  // One image per call: for `n` above 1 the gateway submits several tasks.
+  // One image per call: for `n` above 1 the gateway submits several jobs.
   findCapabilities: () => ({ size: SIZES, imagesPerCall: 1, references: { max: MAX_REFERENCES } }),
   normalize,
   toUpstream,
-  tasks: {
+  jobs: {
     readSubmission,
     poll({ id, data }) {
       const url = readText(data?.["url"]);
@@ -148,7 +148,7 @@ function toUpstream({ images, upstreamFields }: ImageRequest, upstreamModel: str
 function readSubmission({ id, polling_url: url, cost }: JsonObject): Submission {
   const dollars = readCost(cost, 2);
   return {
-    task: {
+    job: {
       id: readText(id) ?? "",
       ...(readText(url) !== undefined && { data: { url } }),
       ...(dollars !== undefined && { usage: { cost_usd: dollars } }),
@@ -160,7 +160,7 @@ const PENDING: ReadonlySet<unknown> = new Set(["Pending", "Queued", "Processing"
 const MODERATED: ReadonlySet<unknown> = new Set(["Request Moderated", "Content Moderated"]);
 
 /** `{ "status", "result", "details" }`, always with status 200. */
-function readPoll({ status, details }: JsonObject): TaskState {
+function readPoll({ status, details }: JsonObject): JobState {
   if (status === "Ready") return { state: "done" };
   if (PENDING.has(status)) return { state: "pending" };
   const code = readText(status) ?? "unknown_status";

@@ -15,7 +15,7 @@ import { type ChannelPauses, createPauses } from "./features/channel-control/pau
 import {
   type CallContinuer,
   createCallContinuer,
-  createCallKeeper,
+  createJobStorage,
 } from "./features/continued-calls/continue-calls.js";
 import { createAdmission } from "./features/limits/admission.js";
 import { createCooldownSharing } from "./features/limits/cooldown-sharing.js";
@@ -108,9 +108,9 @@ export function assembleGateway(
     const parts = { ...permanent, ...configuration };
     return {
       ...parts,
-      transport: configuration.maskTransport(permanent.transport),
+      transport: configuration.redactTransport(permanent.transport),
       submissions: tasks && createTaskSubmissions({ ...parts, tasks }),
-      keepCall: createCallKeeper(parts),
+      openStoredJobs: createJobStorage(parts),
     };
   };
   const reloadable = createReloadable(
@@ -167,7 +167,7 @@ function createOptionalObservation(
 
 /** The parts that do not depend on options that can be reloaded. */
 interface PermanentParts
-  extends Omit<PipelineParts & ModelsParts, keyof Configuration | "submissions" | "keepCall"> {
+  extends Omit<PipelineParts & ModelsParts, keyof Configuration | "submissions" | "openStoredJobs"> {
   readonly admissionStore: AdmissionStore;
   readonly limits: CallerLimits | undefined;
   readonly pauses: ChannelPauses;

@@ -151,7 +151,7 @@ export function composeGateway(
   const parts: PipelineParts = {
     ...permanent,
     ...configured,
-    transport: configured.maskTransport(permanent.transport),
+    transport: configured.redactTransport(permanent.transport),
     authenticate: createAuthenticator({
       find: authenticate === undefined ? findByHash(callers) : findByOperator(authenticate, rules),
       rules,
@@ -161,7 +161,7 @@ export function composeGateway(
     beforeSend: chain([...contributions.map(({ beforeSend }) => beforeSend), options.beforeSend]),
     pauses: undefined,
     submissions: undefined,
-    keepCall: undefined,
+    openStoredJobs: undefined,
     images: undefined,
     // Only a feature keeps refusals. Clients and `onError` get them all the same.
     refused() {},

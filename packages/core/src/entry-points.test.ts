@@ -58,7 +58,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "./compose.ts": `
     ComposedGateway ComposeOptions composeGateway Composition Contribution cors Feature GatewayError GatewayRoute Kernel limits LimitsOptions`,
   "./families/index.ts": `
-    applyImageCount BackgroundRules Capabilities Base64Image checkSize countUpstreamCalls Dialect FailedResponse FieldTypes FormPart ProviderTask ReportedFailure Submission TaskProtocol TaskState UpstreamBody createUploadedImage failureKindOfStatus FailureReason
+    applyImageCount BackgroundRules Capabilities Base64Image checkSize countUpstreamCalls Dialect FailedResponse FieldTypes FormPart ProviderJob ReportedFailure Submission JobProtocol JobState ProviderTask TaskProtocol TaskState UpstreamBody createUploadedImage failureKindOfStatus FailureReason
     findNearestRatio findNearestSize parsePixels WantedSize
     FailureScope Family ImageBytes ImageRequest ImageResult invalidRequest isJsonObject
     isReferenceImage isUploadedImage JsonObject MadeImage LayerRules NativePath NormalizeContext Operation ProducedBody qwenImage readCost readCount readMadeImage
@@ -79,7 +79,7 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
   "./features/reference-page/index.ts": "createReference ReferenceOptions ReferencePage",
   "./testing.ts": `
     createFamilyChecks Dependencies FamilyCheck FamilyCheckError FamilySubject RecordedExchange RecordedFailure RecordedRequest
-    RecordedResponse RecordedTask Repeat RetryBudgetPolicy Transport TransportError TransportRequest TransportResponse`,
+    RecordedResponse RecordedJob RecordedTask Repeat RetryBudgetPolicy Transport TransportError TransportRequest TransportResponse`,
   "./sse.ts": `
     AbandonedStream createSseReader RelayEnd RelayEnding RelayOptions relaySse SseEvent SseReader`,
 };

@@ -39,7 +39,7 @@ export interface RequestEvent extends EventSubject {
 
 /** A request that failed. */
 export interface FailureEvent extends EventSubject {
-  /** The error that the client got. `cause` is what led to it. Keys are masked in the message. */
+  /** The error that the client got. `cause` is what led to it. Keys are redacted in the message. */
   readonly error: GatewayError;
   /** The attempts in order. Absent if the request was refused before it was sent. */
   readonly attempts?: readonly AttemptRecord[] | undefined;

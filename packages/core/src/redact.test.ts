@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { createKeyMask, createSecretMask, findSecrets } from "./redact.js";
+import { createKeyRedaction, createSecretRedaction, findSecrets } from "./redact.js";
 import { startCpuClock } from "./testing/cpu-clock.js";
 
-describe("createSecretMask", () => {
+describe("createSecretRedaction", () => {
   it.each([
     ["a given secret", ["5f4dcc3b-5aa7"], "key 5f4dcc3b-5aa7 is wrong", "key *** is wrong"],
     ["a secret at every place", ["s3cret-8"], "s3cret-8s3cret-8 and s3cret-8", "****** and ***"],
@@ -12,8 +12,8 @@ describe("createSecretMask", () => {
     ["what looks like a key of ours", [], `Got cal-${"aZ".repeat(21)}9.`, "Got ***."],
     ["a bearer token", [], "sent Bearer abc.def-ghi_jkl=", "sent ***"],
     ["a bearer token in any case", [], "sent BEARER   0123456789", "sent ***"],
-  ])("takes out %s", (_what, secrets, text, masked) => {
-    expect(createSecretMask(secrets)(text)).toBe(masked);
+  ])("takes out %s", (_what, secrets, text, redacted) => {
+    expect(createSecretRedaction(secrets)(text)).toBe(redacted);
   });
 
   it.each([
@@ -23,11 +23,11 @@ describe("createSecretMask", () => {
     "cal-image-generation-model-of-a-very-long-name-indeed",
     "",
   ])("leaves %j alone", (text) => {
-    expect(createSecretMask(["s3cret-8"])(text)).toBe(text);
+    expect(createSecretRedaction(["s3cret-8"])(text)).toBe(text);
   });
 
   it("leaves the words alone that hold a placeholder key", () => {
-    expect(createSecretMask(["none", "k"])("There is none known.")).toBe("There is none known.");
+    expect(createSecretRedaction(["none", "k"])("There is none known.")).toBe("There is none known.");
   });
 
   it.each([
@@ -37,15 +37,15 @@ describe("createSecretMask", () => {
     ["many halves", "sk-a ".repeat(200_000)],
   ])("takes a megabyte of %s in no time", (_what, text) => {
     const cpuMs = startCpuClock();
-    createSecretMask(["s3cret-8"])(text);
+    createSecretRedaction(["s3cret-8"])(text);
     expect(cpuMs()).toBeLessThan(500);
   });
 });
 
-describe("createKeyMask", () => {
+describe("createKeyRedaction", () => {
   it("takes out the given secrets, and leaves a model's name alone that looks like a key", () => {
-    const mask = createKeyMask(["s3cret-8-long"]);
-    expect(mask("The model ark-seedream-4-5 is not s3cret-8-long.")).toBe(
+    const redact = createKeyRedaction(["s3cret-8-long"]);
+    expect(redact("The model ark-seedream-4-5 is not s3cret-8-long.")).toBe(
       "The model ark-seedream-4-5 is not ***.",
     );
   });

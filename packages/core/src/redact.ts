@@ -3,13 +3,13 @@ import type { FailureReason } from "./types.js";
 /** Keys of providers, keys of ours as `generateApiKey` makes them, and whatever is sent as a key. */
 const KEY_LIKE = /\b(?:sk|ak|ark)-[\w-]{8,}|\bcal-[\dA-Z]{43}|\bBearer\s+[\w.~+/=-]{8,}/gi;
 
-/** A shorter value is a placeholder, such as `none`; masking it would remove ordinary words from a response. */
+/** A shorter value is a placeholder, such as `none`; redacting it would remove ordinary words from a response. */
 const MIN_SECRET_LENGTH = 8;
 /** A shorter value of digits only could be a number in a response, such as a count of tokens. */
 const MIN_NUMBER_LENGTH = 17;
 
-/** Masks keys in a string that will be shown. */
-export type SecretMask = (text: string) => string;
+/** Redacts keys in a string that will be shown. */
+export type Redaction = (text: string) => string;
 
 /** Header names that say that their value is a secret. */
 const SECRET_NAME = /auth|key|token|secret|password|credential|cookie|session|signature/i;
@@ -19,7 +19,7 @@ const RANDOM_CHANGES = 4;
 
 /**
  * Returns the secrets in the keys and headers of a channel. A header value is a secret if the header's name says so,
- * or if the value looks random. A region or a user agent is not a secret: masking it would break links that contain
+ * or if the value looks random. A region or a user agent is not a secret: redacting it would break links that contain
  * it. For `Basic …` and for cookies, the parts of the value are secrets too.
  */
 export function findSecrets(
@@ -54,27 +54,27 @@ function isLongEnough(secret: string): boolean {
 }
 
 /**
- * Creates a mask for our own strings. It masks the given secrets, and does not change other strings that look like
+ * Creates a redaction for our own strings. It redacts the given secrets, and does not change other strings that look like
  * keys, such as names.
  */
-export function createKeyMask(secrets: readonly string[]): SecretMask {
-  // The longest secret first: if a key begins with another key, its whole length is masked.
+export function createKeyRedaction(secrets: readonly string[]): Redaction {
+  // The longest secret first: if a key begins with another key, its whole length is redacted.
   const longestFirst = secrets.filter(isLongEnough).toSorted((a, b) => b.length - a.length);
   return (text) => longestFirst.reduce((rest, secret) => rest.replaceAll(secret, "***"), text);
 }
 
 /**
- * Creates a mask for strings of providers, who quote the key that they refuse. It masks the given secrets and
+ * Creates a redaction for strings of providers, who quote the key that they refuse. It redacts the given secrets and
  * everything else that looks like a key.
  */
-export function createSecretMask(secrets: readonly string[]): SecretMask {
-  const maskKeys = createKeyMask(secrets);
-  return (text) => maskKeys(text).replace(KEY_LIKE, "***");
+export function createSecretRedaction(secrets: readonly string[]): Redaction {
+  const redactKeys = createKeyRedaction(secrets);
+  return (text) => redactKeys(text).replace(KEY_LIKE, "***");
 }
 
-/** Masks keys in a reason. Providers quote the key that they refuse, also in responses with status 200. */
-export function maskReason<R extends FailureReason>(reason: R, mask: SecretMask): R {
-  return { ...reason, code: mask(reason.code), message: mask(reason.message) };
+/** Redacts keys in a reason. Providers quote the key that they refuse, also in responses with status 200. */
+export function redactReason<R extends FailureReason>(reason: R, redact: Redaction): R {
+  return { ...reason, code: redact(reason.code), message: redact(reason.message) };
 }
 
 /** The maximum depth of causes. An error may be its own cause. */
@@ -84,7 +84,7 @@ const MAX_DEPTH = 5;
  * Copies the messages, code and causes of what was thrown, and nothing else. Errors of HTTP clients and databases contain
  * the request, its headers or the values of a query, which must not get into logs.
  *
- * @param clean masks secrets in a string
+ * @param clean redacts secrets in a string
  */
 export function toPlainError(thrown: unknown, clean: (text: string) => string = String, depth = 1): Error {
   if (!isErrorLike(thrown))

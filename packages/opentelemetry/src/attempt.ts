@@ -23,7 +23,7 @@ export interface TelemetryParts {
   readonly recordPrompts: boolean;
 }
 
-/** A span keeps 128 events by default, and a task of 15 minutes can take hundreds of polls. */
+/** A span keeps 128 events by default, and a job of 15 minutes can take hundreds of polls. */
 const MAX_POLL_EVENTS = 32;
 
 /** What an attempt has of its call. */
@@ -79,7 +79,7 @@ export class ObservedAttempt implements AttemptObserver {
     return context.with(this.#context, send);
   }
 
-  taskAccepted(id: string): void {
+  jobAccepted(id: string): void {
     this.#span.setAttribute(ATTRIBUTES.upstreamTask, id);
     this.#span.addEvent("calotype.task_accepted");
   }

@@ -104,7 +104,7 @@ const FILM = {
 };
 const isSubmission = ({ url }: SentCall): boolean => url.endsWith("/develop");
 
-describe("a provider's task", () => {
+describe("a provider's job", () => {
   it("is in the span of its attempt with every poll, and in the log", async () => {
     const sdk = registerSdk();
     const states = [{}, {}, { picture: "https://darkroom.test/1.png" }];
@@ -131,7 +131,7 @@ describe("a provider's task", () => {
       expect(attributes).toMatchObject({ "http.response.status_code": 200 });
     }
     const requestId = response.headers.get("x-request-id");
-    expect(search(observed, requestId)).toContain("A provider accepted a task.");
+    expect(search(observed, requestId)).toContain("A provider accepted a job.");
     const ended = observed.logs.find(({ message }) => message === "An attempt got its result.");
     expect(ended?.fields).toMatchObject({ requestId, polls: 3 });
   });

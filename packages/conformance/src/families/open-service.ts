@@ -29,7 +29,7 @@ export interface OpenedService {
   /** The URL of the gateway, without `/v1`. */
   readonly url: string;
   readonly records: readonly UsageRecord[];
-  /** The calls that the provider got, without polls of tasks and downloads of links. */
+  /** The calls that the provider got, without polls of jobs and downloads of links. */
   readonly calls: () => readonly RecordedRequest[];
   /** How often result links were downloaded. */
   readonly countDownloads: () => number;

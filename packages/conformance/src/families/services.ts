@@ -32,9 +32,9 @@ async function importFlux(): Promise<Family> {
   const module: { readonly fluxFamily: Family } = await import(
     join(ROOT, "examples/flux-family/flux-family.ts")
   );
-  const { tasks, ...family } = module.fluxFamily;
-  if (tasks === undefined) throw new Error("FLUX.2 works with tasks.");
-  return { ...family, tasks: { ...tasks, pollSeconds: 0.01 } };
+  const { jobs, ...family } = module.fluxFamily;
+  if (jobs === undefined) throw new Error("FLUX.2 works with jobs.");
+  return { ...family, jobs: { ...jobs, pollSeconds: 0.01 } };
 }
 
 const flux = await importFlux();

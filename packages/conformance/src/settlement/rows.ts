@@ -11,7 +11,7 @@ import { REPORTS } from "./rows-of-reports.js";
 import { SEVERAL_CALLS } from "./rows-of-several-calls.js";
 import { CONNECTIONS, EVENTS } from "./rows-of-streams.js";
 import { SUCCESSES } from "./rows-of-successes.js";
-import { UPSTREAM_TASKS } from "./rows-of-upstream-tasks.js";
+import { JOBS } from "./rows-of-jobs.js";
 
 /** Every possible outcome of a request. The tests run these rows, and `docs/settlement.md` shows them. */
 export const GROUPS: readonly RowGroup[] = [
@@ -25,7 +25,7 @@ export const GROUPS: readonly RowGroup[] = [
   LABELS,
   REFUSALS,
   SEVERAL_CALLS,
-  UPSTREAM_TASKS,
+  JOBS,
   EARLY_STREAMS,
   UNSENT,
   BUDGETS,

@@ -90,18 +90,18 @@ export function onceClientLeft(rest: Script, ...texts: readonly string[]): Scrip
   };
 }
 
-/** Accepts a request as a task. */
+/** Accepts a request as a job. */
 export const accepts: Script = ({ response }) =>
-  void begin(response, "json").end(JSON.stringify({ task_id: "task-1" }));
+  void begin(response, "json").end(JSON.stringify({ job_id: "job-1" }));
 
-/** Accepts a request, but the id of its task does not arrive. */
+/** Accepts a request, but the id of its job does not arrive. */
 export const loses: Script = says("json", "{}");
 
-/** Says that a task has not ended. @param seconds how long the provider asks to wait */
+/** Says that a job has not ended. @param seconds how long the provider asks to wait */
 export const waits = (seconds?: number): Script =>
   says("json", JSON.stringify({ status: "pending", wait: seconds }));
 
-/** Says that a task has failed. */
+/** Says that a job has failed. */
 export const ends = (kind: "content" | "rate" | "server", code: string): Script =>
   says("json", JSON.stringify({ status: "failed", kind, code }));
 

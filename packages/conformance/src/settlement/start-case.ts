@@ -7,7 +7,7 @@ import { CALLER_KEY, CHANNEL_KEY } from "../support/test-gateway.js";
 import { report } from "./making.js";
 import type { Row } from "./row.js";
 import { accepts, makes, type Script } from "./script.js";
-import { TASK_FAMILY } from "./task-family.js";
+import { JOB_FAMILY } from "./job-family.js";
 import {
   isOpenAi,
   isQwenImage,
@@ -58,9 +58,9 @@ export async function startCase(started: Case): Promise<StartedCase> {
   let downloads = 0;
   const provide = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await text(request);
-    const isPoll = request.url?.includes("/tasks/") === true;
+    const isPoll = request.url?.includes("/jobs/") === true;
     const isDownload = request.method === "GET" && !isPoll;
-    const healthy = way === "upstream task" && !isPoll ? accepts : HEALTHY;
+    const healthy = way === "job" && !isPoll ? accepts : HEALTHY;
     const script = (isDownload ? row.downloads?.[downloads++] : row.provider[calls++]) ?? healthy;
     if (!isDownload) providerCalled.resolve();
     const format = isQwenImage(way) ? "Qwen-Image" : isStreamRequest(body) ? "events" : "Seedream";
@@ -97,9 +97,9 @@ function describeGateway(
   providerUrl: string,
   clientLeft: Promise<unknown>,
 ): GatewayOptions {
-  const family = isQwenImage(way) ? "qwen-image" : way === "upstream task" ? TASK_FAMILY.name : "seedream";
+  const family = isQwenImage(way) ? "qwen-image" : way === "job" ? JOB_FAMILY.name : "seedream";
   return {
-    families: [TASK_FAMILY],
+    families: [JOB_FAMILY],
     models: {
       [isQwenImage(way) ? QWEN_IMAGE_MODEL : SEEDREAM_MODEL]: { family, capabilities: row.capabilities },
     },

@@ -4,7 +4,7 @@ import { CALLER_HEADERS, GENERATIONS } from "../support/image-calls.ts";
 /**
  * The endpoint and format of a request and its response. `native`: on `/api/v3`. `OpenAI stream`: a stream of `/v1` in
  * OpenAI's format. `Qwen-Image`: JSON of family B. `Qwen-Image stream`: a stream in OpenAI's format that the gateway makes
- * from that JSON. `upstream task`: JSON of `/v1`, from a provider that works with tasks.
+ * from that JSON. `job`: JSON of `/v1`, from a provider that works with jobs.
  */
 export type Way =
   | "JSON"
@@ -14,7 +14,7 @@ export type Way =
   | "native stream"
   | "Qwen-Image"
   | "Qwen-Image stream"
-  | "upstream task";
+  | "job";
 
 /** Ways whose response is one JSON object. */
 export const WHOLE: readonly Way[] = ["JSON", "native", "Qwen-Image"];

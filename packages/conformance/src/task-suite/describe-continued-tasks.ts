@@ -13,7 +13,7 @@ import {
   taskOf,
 } from "./tasks.js";
 
-/** A task that was sent to a provider that works with tasks is continued by another process. */
+/** A task that was sent to a provider that works with jobs is continued by another process. */
 export function describeContinuedTasks(open: OpenTaskLedger): void {
   describe("a task that was sent and can be continued", () => {
     const bench = useTaskLedger(open);

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createSecretMask } from "../redact.js";
+import { createSecretRedaction } from "../redact.js";
 import { generateApiKey, hashApiKey } from "./api-key.js";
 import { createAuthenticator, findByHash } from "./authenticate.js";
 
@@ -64,8 +64,8 @@ describe("generateApiKey", () => {
   });
 
   it("generates keys that are removed from provider messages", () => {
-    const mask = createSecretMask([]);
-    const said = Array.from({ length: 200 }, () => mask(`Not ${generateApiKey().key}!`));
+    const redact = createSecretRedaction([]);
+    const said = Array.from({ length: 200 }, () => redact(`Not ${generateApiKey().key}!`));
     expect(new Set(said)).toEqual(new Set(["Not ***!"]));
   });
 });

@@ -1,6 +1,6 @@
 import { GatewayError, isGatewayError } from "../errors.js";
 import type { GatewayRequest, HeaderReader } from "../http.js";
-import { createKeyMask, toPlainError } from "../redact.js";
+import { createKeyRedaction, toPlainError } from "../redact.js";
 import type { Caller } from "../types.js";
 import { isPromiseLike } from "../util/async.js";
 import { parseInstant } from "../util/instant.js";
@@ -80,7 +80,9 @@ export function findByOperator(authenticate: Authenticate, rules: CallerRules): 
       caller = await authenticate(apiKey, headers);
     } catch (error) {
       // Errors of databases quote the values of a query, and the API key must not be logged.
-      throw isGatewayError(error) ? error : toPlainError(error, createKeyMask([apiKey, hashApiKey(apiKey)]));
+      throw isGatewayError(error)
+        ? error
+        : toPlainError(error, createKeyRedaction([apiKey, hashApiKey(apiKey)]));
     }
     if (!caller) return undefined;
     checkCaller(caller, rules);

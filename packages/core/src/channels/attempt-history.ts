@@ -10,7 +10,7 @@ export interface ChannelError {
   readonly status?: number;
   /** The provider's error code, if it sent one. */
   readonly code?: string;
-  /** The provider's message, or the error of the connection: at most 300 characters. Keys are masked. */
+  /** The provider's message, or the error of the connection: at most 300 characters. Keys are redacted. */
   readonly message?: string;
   /** The provider's name of the model. */
   readonly upstreamModel: string;
@@ -51,7 +51,7 @@ export interface AttemptHistory {
   retain(channels: readonly string[]): void;
 }
 
-/** What is remembered of a failed attempt. Keys are masked, and there is no prompt. */
+/** What is remembered of a failed attempt. Keys are redacted, and there is no prompt. */
 export interface FailedAttempt extends Pick<ChannelError, "upstreamModel" | "requestId" | "key"> {
   readonly failure: Pick<AttemptFailure, "kind" | "status" | "code" | "message">;
 }

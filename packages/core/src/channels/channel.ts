@@ -1,5 +1,6 @@
 import type { Dialect } from "../families/dialect.js";
 import type { Family } from "../families/family.js";
+import type { JobProtocol } from "../families/job.js";
 import { findSecrets } from "../redact.js";
 import { createSeriesMap, isSeries } from "../util/series.js";
 import { sha256 } from "../util/sha256.js";
@@ -42,7 +43,7 @@ export interface ChannelOptions {
   /** Share of the traffic among channels with the same priority. Default 1. */
   weight?: number | undefined;
   /**
-   * Headers that are sent to the provider in addition to those of the family. A value is masked like a key if the
+   * Headers that are sent to the provider in addition to those of the family. A value is redacted like a key if the
    * header's name says that it is a secret (`x-api-key`, `proxy-authorization`, `cookie` …) or if the value looks
    * random.
    */
@@ -242,14 +243,23 @@ export function findDialect(family: Family, name: string | undefined): Dialect {
   return Object.assign(own, family.dialects?.[name]);
 }
 
+/** How the provider of a dialect works with jobs. `undefined` if its first response is the result. */
+export const findJobs = ({ jobs, tasks }: Dialect): JobProtocol | undefined => jobs ?? tasks;
+
 function createModelMapping(
   mapping: Readonly<Record<string, string>> | undefined,
 ): Channel["toUpstreamModel"] {
   if (mapping === undefined) return (model) => model;
   const names = createSeriesMap(mapping);
-  return (model) => {
+  const find = (model: string): string | undefined => {
     const match = names.find(model);
     return match && (isSeries(match.value) ? match.value.slice(0, -1) + match.rest : match.value);
+  };
+  let last: { readonly model: string; readonly found: string | undefined } | undefined;
+  return (model) => {
+    // Several steps of a request ask for the same model.
+    if (last?.model !== model) last = { model, found: find(model) };
+    return last.found;
   };
 }
 

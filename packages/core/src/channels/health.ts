@@ -13,6 +13,8 @@ export interface ChannelHealth {
    * past: its cooldown is over, and the next attempt is its probe. Infinity: a probe is in progress.
    */
   readyAt(id: string): number;
+  /** The same for a model with a key: both must be ready. */
+  routeReadyAt(keyHealthId: string, upstreamModel: string): number;
   /** The cooldown of a channel, key or model; `undefined` if it works. */
   cooldownOf(id: string): ObservedCooldown | undefined;
   /**
@@ -75,133 +77,201 @@ export function createChannelHealth(
   policy: HealthPolicy,
   onChange: CooldownListener = () => {},
 ): ChannelHealth {
-  const records = new Map<string, HealthRecord>();
-  /** Ids of local records, the oldest first. */
-  const localIds = new Set<string>();
-  /** Ids whose cooldown is in the shared store, as far as this process knows. */
-  const adoptedIds = new Set<string>();
-  let uses = 0;
-
-  const forget = (id: string): void => {
-    records.delete(id);
-    localIds.delete(id);
-    adoptedIds.delete(id);
-  };
-  const recordOf = (id: string, isLocal = false): HealthRecord => {
-    const known = records.get(id);
-    if (known !== undefined) return known;
-    const [oldest] = localIds;
-    if (isLocal && oldest !== undefined && localIds.size >= MAX_LOCAL_RECORDS) forget(oldest);
-    const record = new HealthRecord(policy, isLocal);
-    records.set(id, record);
-    if (isLocal) localIds.add(id);
-    return record;
-  };
-
-  const beginOne = (id: string, record: HealthRecord): BegunRecord => {
-    record.lastUse = ++uses;
-    return { id, record, attempt: record.begin(now()) };
-  };
-  /** Applies the result of an attempt, and returns true if the cooldown changed. */
-  const end = ({ id, record, attempt }: BegunRecord, failure?: AttemptFailure): boolean => {
-    const before = record.cooldown;
-    if (failure === undefined) record.succeed(attempt, now());
-    else record.fail(attempt, failure, now());
-    if (record.cooldown === before) return false;
-    const isForgotten = records.get(id) !== record;
-    if (!isForgotten && !record.isLocal) onChange(id, record.cooldown);
-    if (!isForgotten && record.isLocal && record.cooldown === undefined) forget(id);
-    return true;
-  };
-
-  const begin = ({ channel, key, upstreamModel }: Route, isConfigured: boolean): RouteAttempt => {
-    const beginModel = (keyHealthId: string): BegunRecord => {
-      const id = createModelHealthId(keyHealthId, upstreamModel);
-      return beginOne(id, recordOf(id, !isConfigured));
-    };
-    const ofKey = beginOne(key.healthId, recordOf(key.healthId));
-    // A channel with one key shares the record of the key.
-    const ofChannel =
-      key.healthId === channel.healthId ? undefined : beginOne(channel.healthId, recordOf(channel.healthId));
-    const hasModel = records.has(createModelHealthId(key.healthId, upstreamModel));
-    const ofModel = hasModel ? beginModel(key.healthId) : undefined;
-
-    /** The records that a failure counts for. */
-    const findFailed = (scope: FailureScope, failure: AttemptFailure): readonly BegunRecord[] => {
-      if (scope === "key") return [ofKey];
-      if (scope === "channel") return [ofChannel ?? ofKey];
-      const keys = isForAllKeys(failure) ? channel.keys : [key];
-      return keys.map((other) => (other === key && ofModel) || beginModel(other.healthId));
-    };
-    const succeeded = (): RouteChange => {
-      const hasModelChanged = ofModel !== undefined && end(ofModel);
-      const hasKeyChanged = end(ofKey);
-      const hasChannelChanged = ofChannel !== undefined && end(ofChannel);
-      if (hasChannelChanged) return { scope: "channel", hasChanged: true };
-      if (hasModelChanged && !hasKeyChanged) return { scope: "model", hasChanged: true };
-      return { scope: "key", hasChanged: hasKeyChanged };
-    };
-    return {
-      isProbe:
-        ofKey.attempt.isProbe || ofModel?.attempt.isProbe === true || ofChannel?.attempt.isProbe === true,
-      succeeded,
-      failed(failure) {
-        const scope = scopeOf(failure);
-        // The provider works; it refused this request only.
-        if (scope === "request") return { scope, hasChanged: succeeded().hasChanged };
-        const failed = findFailed(scope, failure);
-        // The failure says nothing about the other records.
-        for (const one of [ofModel, ofKey, ofChannel]) {
-          if (one !== undefined && !failed.includes(one)) one.record.abandon(one.attempt);
-        }
-        const changes = failed.map((one) => end(one, failure));
-        return { scope, hasChanged: changes.includes(true) };
-      },
-    };
-  };
-
-  return {
-    readyAt(id) {
-      const record = records.get(id);
-      if (record?.cooldown === undefined) return 0;
-      return record.isProbed(now()) ? Number.POSITIVE_INFINITY : record.cooldown.until;
-    },
-    cooldownOf(id) {
-      const record = records.get(id);
-      return record?.cooldown && { ...record.cooldown, isProbed: record.isProbed(now()) };
-    },
-    changedAt: (id) => records.get(id)?.changedAt,
-    coolingIds() {
-      const forgottenBefore = now() - policy.maxCooldownMs;
-      return [...records].flatMap(([id, { cooldown, isLocal }]) =>
-        cooldown === undefined || (isLocal && cooldown.until < forgottenBefore) ? [] : [id],
-      );
-    },
-    lastUseOf: (id) => records.get(id)?.lastUse ?? 0,
-    begin,
-    merge(cooldowns, asked) {
-      // `asked` may have hundreds of ids. Few of them cool, so this goes through those.
-      for (const id of adoptedIds) {
-        if (Object.hasOwn(cooldowns, id) || !asked.includes(id)) continue;
-        adoptedIds.delete(id);
-        recordOf(id).endAdopted(now());
-      }
-      for (const [id, cooldown] of Object.entries(cooldowns)) {
-        if (!asked.includes(id)) continue;
-        adoptedIds.add(id);
-        recordOf(id).adopt(cooldown, now());
-      }
-    },
-    retain(ids) {
-      const kept = new Set(ids);
-      for (const [id, { cooldown }] of records) {
-        const model = readModelHealthId(id);
-        const isCoolingModel = model !== undefined && cooldown !== undefined && kept.has(model.keyHealthId);
-        if (!kept.has(id) && !isCoolingModel) forget(id);
-      }
-    },
-  };
+  return new HealthRecords(now, policy, onChange);
 }
+
+class HealthRecords implements ChannelHealth {
+  readonly #now: () => number;
+  readonly #policy: HealthPolicy;
+  readonly #onChange: CooldownListener;
+  readonly #records = new Map<string, HealthRecord>();
+  /** How many of the records are of models. Nearly always there is none: then no id of a model need be made. */
+  #models = 0;
+  /** Ids of local records, the oldest first. */
+  readonly #localIds = new Set<string>();
+  /** Ids whose cooldown is in the shared store, as far as this process knows. */
+  readonly #adoptedIds = new Set<string>();
+  #uses = 0;
+
+  constructor(now: () => number, policy: HealthPolicy, onChange: CooldownListener) {
+    this.#now = now;
+    this.#policy = policy;
+    this.#onChange = onChange;
+  }
+
+  readyAt(id: string): number {
+    const record = this.#records.get(id);
+    if (record?.cooldown === undefined) return 0;
+    return record.isProbed(this.#now()) ? Number.POSITIVE_INFINITY : record.cooldown.until;
+  }
+
+  routeReadyAt(keyHealthId: string, upstreamModel: string): number {
+    const ofKey = this.readyAt(keyHealthId);
+    return this.#models === 0
+      ? ofKey
+      : Math.max(ofKey, this.readyAt(createModelHealthId(keyHealthId, upstreamModel)));
+  }
+
+  cooldownOf(id: string): ObservedCooldown | undefined {
+    const record = this.#records.get(id);
+    return record?.cooldown && { ...record.cooldown, isProbed: record.isProbed(this.#now()) };
+  }
+
+  changedAt(id: string): number | undefined {
+    return this.#records.get(id)?.changedAt;
+  }
+
+  coolingIds(): string[] {
+    const forgottenBefore = this.#now() - this.#policy.maxCooldownMs;
+    return [...this.#records].flatMap(([id, { cooldown, isLocal }]) =>
+      cooldown === undefined || (isLocal && cooldown.until < forgottenBefore) ? [] : [id],
+    );
+  }
+
+  lastUseOf(id: string): number {
+    return this.#records.get(id)?.lastUse ?? 0;
+  }
+
+  begin(route: Route, isConfigured: boolean): RouteAttempt {
+    return new BegunAttempt(this, route, isConfigured);
+  }
+
+  merge(cooldowns: Readonly<Record<string, Cooldown>>, asked: readonly string[]): void {
+    // `asked` may have hundreds of ids. Few of them cool, so this goes through those.
+    for (const id of this.#adoptedIds) {
+      if (Object.hasOwn(cooldowns, id) || !asked.includes(id)) continue;
+      this.#adoptedIds.delete(id);
+      this.#recordOf(id).endAdopted(this.#now());
+    }
+    for (const id in cooldowns) {
+      const cooldown = cooldowns[id];
+      if (cooldown === undefined || !asked.includes(id)) continue;
+      this.#adoptedIds.add(id);
+      this.#recordOf(id).adopt(cooldown, this.#now());
+    }
+  }
+
+  retain(ids: readonly string[]): void {
+    const kept = new Set(ids);
+    for (const [id, { cooldown }] of this.#records) {
+      const model = readModelHealthId(id);
+      const isCoolingModel = model !== undefined && cooldown !== undefined && kept.has(model.keyHealthId);
+      if (!kept.has(id) && !isCoolingModel) this.#forget(id);
+    }
+  }
+
+  beginRecord(id: string, isLocal = false): BegunRecord {
+    const record = this.#recordOf(id, isLocal);
+    record.lastUse = ++this.#uses;
+    return { id, record, attempt: record.begin(this.#now()) };
+  }
+
+  /** `undefined`: the model was not refused with this key. */
+  beginKnownModel(keyHealthId: string, upstreamModel: string, isLocal: boolean): BegunRecord | undefined {
+    if (this.#models === 0) return undefined;
+    const id = createModelHealthId(keyHealthId, upstreamModel);
+    return this.#records.has(id) ? this.beginRecord(id, isLocal) : undefined;
+  }
+
+  /** Applies the result of an attempt, and returns true if the cooldown changed. */
+  end({ id, record, attempt }: BegunRecord, failure?: AttemptFailure): boolean {
+    const before = record.cooldown;
+    if (failure === undefined) record.succeed(attempt, this.#now());
+    else record.fail(attempt, failure, this.#now());
+    if (record.cooldown === before) return false;
+    const isForgotten = this.#records.get(id) !== record;
+    if (!isForgotten && !record.isLocal) this.#onChange(id, record.cooldown);
+    if (!isForgotten && record.isLocal && record.cooldown === undefined) this.#forget(id);
+    return true;
+  }
+
+  #recordOf(id: string, isLocal = false): HealthRecord {
+    const known = this.#records.get(id);
+    if (known !== undefined) return known;
+    const [oldest] = this.#localIds;
+    if (isLocal && oldest !== undefined && this.#localIds.size >= MAX_LOCAL_RECORDS) this.#forget(oldest);
+    const record = new HealthRecord(this.#policy, isLocal);
+    this.#records.set(id, record);
+    if (readModelHealthId(id) !== undefined) this.#models++;
+    if (isLocal) this.#localIds.add(id);
+    return record;
+  }
+
+  #forget(id: string): void {
+    if (this.#records.delete(id) && readModelHealthId(id) !== undefined) this.#models--;
+    this.#localIds.delete(id);
+    this.#adoptedIds.delete(id);
+  }
+}
+
+class BegunAttempt implements RouteAttempt {
+  readonly #health: HealthRecords;
+  readonly #route: Route;
+  readonly #isConfigured: boolean;
+  readonly #ofKey: BegunRecord;
+  /** `undefined`: a channel with one key shares the record of the key. */
+  readonly #ofChannel: BegunRecord | undefined;
+  readonly #ofModel: BegunRecord | undefined;
+  readonly isProbe: boolean;
+
+  constructor(health: HealthRecords, route: Route, isConfigured: boolean) {
+    const { channel, key, upstreamModel } = route;
+    const ofKey = health.beginRecord(key.healthId);
+    const isShared = key.healthId === channel.healthId;
+    const ofChannel = isShared ? undefined : health.beginRecord(channel.healthId);
+    const ofModel = health.beginKnownModel(key.healthId, upstreamModel, !isConfigured);
+    this.#health = health;
+    this.#route = route;
+    this.#isConfigured = isConfigured;
+    this.#ofKey = ofKey;
+    this.#ofChannel = ofChannel;
+    this.#ofModel = ofModel;
+    this.isProbe =
+      ofKey.attempt.isProbe || ofModel?.attempt.isProbe === true || ofChannel?.attempt.isProbe === true;
+  }
+
+  succeeded(): RouteChange {
+    const health = this.#health;
+    const ofModel = this.#ofModel;
+    const ofChannel = this.#ofChannel;
+    const hasModelChanged = ofModel !== undefined && health.end(ofModel);
+    const hasKeyChanged = health.end(this.#ofKey);
+    const hasChannelChanged = ofChannel !== undefined && health.end(ofChannel);
+    if (hasChannelChanged) return { scope: "channel", hasChanged: true };
+    if (hasModelChanged && !hasKeyChanged) return { scope: "model", hasChanged: true };
+    return hasKeyChanged ? { scope: "key", hasChanged: true } : UNCHANGED;
+  }
+
+  failed(failure: AttemptFailure): RouteChange {
+    const scope = scopeOf(failure);
+    // The provider works; it refused this request only.
+    if (scope === "request") return { scope, hasChanged: this.succeeded().hasChanged };
+    const failed = this.#findFailed(scope, failure);
+    // The failure says nothing about the other records.
+    for (const one of [this.#ofModel, this.#ofKey, this.#ofChannel]) {
+      if (one !== undefined && !failed.includes(one)) one.record.abandon(one.attempt);
+    }
+    const changes = failed.map((one) => this.#health.end(one, failure));
+    return { scope, hasChanged: changes.includes(true) };
+  }
+
+  /** The records that a failure counts for. */
+  #findFailed(scope: FailureScope, failure: AttemptFailure): readonly BegunRecord[] {
+    if (scope === "key") return [this.#ofKey];
+    if (scope === "channel") return [this.#ofChannel ?? this.#ofKey];
+    const { channel, key, upstreamModel } = this.#route;
+    const keys = isForAllKeys(failure) ? channel.keys : [key];
+    return keys.map((other) => {
+      if (other === key && this.#ofModel !== undefined) return this.#ofModel;
+      return this.#health.beginRecord(
+        createModelHealthId(other.healthId, upstreamModel),
+        !this.#isConfigured,
+      );
+    });
+  }
+}
+
+const UNCHANGED: RouteChange = { scope: "key", hasChanged: false };
 
 /** A record, and the attempt that it takes part in. */
 interface BegunRecord {

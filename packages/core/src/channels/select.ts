@@ -60,13 +60,14 @@ interface Tried {
 }
 
 /** A class, because each of thousands of waiting calls has one. */
-class OpenPlan implements RoutePlan {
+class OpenPlan implements RoutePlan, SelectionContext {
   readonly #model: RoutedModel;
   readonly #context: RouteContext;
   /** Channels that may still be tried. */
   #candidates: readonly Channel[];
   /** `undefined` until an attempt has failed. */
   #tried: Tried | undefined;
+  readyBy = 0;
 
   constructor(model: RoutedModel, context: RouteContext) {
     this.#model = model;
@@ -97,46 +98,42 @@ class OpenPlan implements RoutePlan {
   }
 
   #first(now: number): Route | undefined {
-    const channel = selectReady(this.#candidates, this.#selection(now));
+    const channel = this.#select(now);
     if (channel === undefined) return this.#mostPromising(this.#candidates, now);
     const isKnown =
-      this.#readyAt(channel) === 0 || this.#candidates.some((other) => this.#readyAt(other) === 0);
+      this.readyAt(channel) === 0 || this.#candidates.some((other) => this.readyAt(other) === 0);
     return isKnown ? this.#toRoute(channel, now) : this.#mostPromising(this.#candidates, now);
   }
 
   #another(now: number, tried: Tried): Route | undefined {
-    const known = selectReady(this.#candidates, this.#selection(0));
+    const known = this.#select(0);
     if (known !== undefined) return this.#toRoute(known, 0);
     if (tried.hasProbed) return undefined;
-    const due = selectReady(this.#candidates, this.#selection(now));
+    const due = this.#select(now);
     if (due !== undefined) return this.#toRoute(due, now);
     const untried = this.#candidates.filter((channel) => !tried.channels.has(channel));
     return this.#mostPromising(untried, now);
   }
 
-  #selection(readyBy: number): SelectionContext {
-    return {
-      readyBy,
-      random: this.#context.random,
-      readyAt: (channel) => this.#readyAt(channel),
-    };
+  #select(readyBy: number): Channel | undefined {
+    this.readyBy = readyBy;
+    return selectReady(this.#candidates, this);
+  }
+
+  random(): number {
+    return this.#context.random();
   }
 
   /** The time from which the channel may be tried with a key that was not tried yet. */
-  #readyAt(channel: Channel): number {
+  readyAt(channel: Channel): number {
     const { health } = this.#context;
     const upstreamModel = this.#upstreamModelOf(channel);
     let ofKeys = Number.POSITIVE_INFINITY;
     for (const key of channel.keys) {
       if (this.#tried?.keys.has(key) !== true)
-        ofKeys = Math.min(ofKeys, this.#keyReadyAt(key, upstreamModel));
+        ofKeys = Math.min(ofKeys, health.routeReadyAt(key.healthId, upstreamModel));
     }
     return channel.keys.length === 1 ? ofKeys : Math.max(ofKeys, health.readyAt(channel.healthId));
-  }
-
-  #keyReadyAt({ healthId }: ChannelKey, upstreamModel: string): number {
-    const { health } = this.#context;
-    return Math.max(health.readyAt(healthId), health.readyAt(createModelHealthId(healthId, upstreamModel)));
   }
 
   /** Chooses the ready key that has not been used for the longest time. */
@@ -145,7 +142,8 @@ class OpenPlan implements RoutePlan {
     const upstreamModel = this.#upstreamModelOf(channel);
     let best: ChannelKey | undefined;
     for (const key of channel.keys) {
-      if (this.#tried?.keys.has(key) === true || this.#keyReadyAt(key, upstreamModel) > readyBy) continue;
+      if (this.#tried?.keys.has(key) === true) continue;
+      if (health.routeReadyAt(key.healthId, upstreamModel) > readyBy) continue;
       if (best === undefined || health.lastUseOf(key.healthId) < health.lastUseOf(best.healthId)) best = key;
     }
     return best && { channel, key: best, upstreamModel };

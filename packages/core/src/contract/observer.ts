@@ -11,7 +11,7 @@ export type SafeCallObserver = Required<Omit<CallObserver, "logFields" | "link" 
   };
 
 /** What observes an attempt inside the gateway: it does not throw. */
-export type SafeAttemptObserver = Required<Omit<AttemptObserver, "headers">> &
+export type SafeAttemptObserver = Required<Omit<AttemptObserver, "headers" | "taskAccepted">> &
   Pick<AttemptObserver, "headers">;
 
 /** The telemetry of a gateway. */

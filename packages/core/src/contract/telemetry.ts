@@ -24,7 +24,7 @@ export interface StartedCall {
   readonly id: string;
   readonly operation: Operation;
   /**
-   * `request`: a client waits for its response. `task`: a task is run. `continued`: this process waits for the provider's task
+   * `request`: a client waits for its response. `task`: a task is run. `continued`: this process waits for the provider's job
    * of a process that has ended. It has the `id` of the request.
    */
   readonly kind: "request" | "task" | "continued";
@@ -118,7 +118,7 @@ export interface StartedAttempt {
   readonly isProbe: boolean;
   /** The index of the upstream call, if the request takes several. */
   readonly call?: number | undefined;
-  /** True if an earlier process sent the request, and this attempt waits for its provider's task. */
+  /** True if an earlier process sent the request, and this attempt waits for its provider's job. */
   readonly isContinued: boolean;
 }
 
@@ -128,12 +128,14 @@ export interface AttemptObserver {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Runs the attempt, for example inside a context. It must call `send` once and return its result. */
   run?<T>(send: () => T): T;
-  /** The provider accepted the request as a task. */
+  /** The provider accepted the request as a job. */
+  jobAccepted?(id: string): void;
+  /** @deprecated Use {@link jobAccepted}. */
   taskAccepted?(id: string): void;
-  /** The provider was asked for the state of its task. `status` is absent if no response came. */
+  /** The provider was asked for the state of its job. `status` is absent if no response came. */
   polled?(poll: { readonly status?: number | undefined; readonly waitedMs: number }): void;
   /**
-   * The head of the response, or all of a short response, has arrived; or the attempt failed. `code` of the record is masked.
+   * The head of the response, or all of a short response, has arrived; or the attempt failed. `code` of the record is redacted.
    */
   responded?(record: AttemptRecord, detail: AttemptDetail): void;
   /** The response failed after its head. */

@@ -2,7 +2,7 @@ import type { ImageRequest, ImageResult, ResponseFormat } from "../types.js";
 import type { JsonObject } from "../util/json.js";
 import type { FailedResponse, UpstreamFailure } from "./failure.js";
 import type { ResponseShape, StreamReader, StreamShape } from "./response-shape.js";
-import type { TaskProtocol } from "./task.js";
+import type { JobProtocol } from "./job.js";
 import type { UpstreamCall } from "./upstream-call.js";
 
 /**
@@ -45,8 +45,10 @@ export interface Dialect {
    *   channel is tried; if there is none, the client gets this error.
    */
   toUpstream(request: ImageRequest, upstreamModel: string): UpstreamCall;
-  /** Set if the response to the call of `toUpstream` is the id of a task, and not the result. */
-  readonly tasks?: TaskProtocol | undefined;
+  /** Set if the response to the call of `toUpstream` is the id of a job, and not the result. */
+  readonly jobs?: JobProtocol | undefined;
+  /** @deprecated Use {@link jobs}. */
+  readonly tasks?: JobProtocol | undefined;
 
   /**
    * True if `fromUpstream` needs only the first 131,072 characters of base64, and returns it unchanged as `b64_json`. The rest

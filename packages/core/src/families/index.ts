@@ -48,6 +48,14 @@ export {
   readMadeImage,
   readText,
 } from "./shared.js";
-export type { ProviderTask, Submission, TaskProtocol, TaskState } from "./task.js";
+export type {
+  JobProtocol,
+  JobState,
+  ProviderJob,
+  ProviderTask,
+  Submission,
+  TaskProtocol,
+  TaskState,
+} from "./job.js";
 export type { UpstreamBody, UpstreamCall } from "./upstream-call.js";
 export { countUpstreamCalls } from "./upstream-calls.js";

@@ -8,7 +8,7 @@ export interface UpstreamCall {
   readonly method?: "GET" | "POST" | "PUT" | "DELETE" | undefined;
   /**
    * The path, appended to the channel's base URL, such as `/images/generations`. Or a whole URL that the provider gave, such
-   * as the `polling_url` of a task: then the key is sent only to the channel's own hosts, see `Dialect.hosts`.
+   * as the `polling_url` of a job: then the key is sent only to the channel's own hosts, see `Dialect.hosts`.
    */
   readonly path: string;
   /** Added to the query of the base URL. */

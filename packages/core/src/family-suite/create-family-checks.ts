@@ -1,13 +1,13 @@
 import { checkExchange } from "./check-exchanges.js";
 import { checkFailure, checkUnknownFailures } from "./check-failures.js";
-import { checkTask } from "./check-tasks.js";
+import { checkJob } from "./check-jobs.js";
 import { checkUploads } from "./check-uploads.js";
 import type { FamilyCheck, FamilySubject } from "./subject.js";
 
 /**
  * Creates the checks that every family must pass: its images are charged once and as reported, a request is sent again only
  * if nothing can have been made, streams may be cut, files and masks arrive unchanged or are refused, and the key is in
- * headers only. A request that the provider accepted as a task is never submitted again, whatever becomes of the task. Each
+ * headers only. A request that the provider accepted as a job is never submitted again, whatever becomes of the job. Each
  * check runs a gateway with this family, whose provider responds as recorded. Nothing is sent to a network.
  *
  * @example
@@ -33,7 +33,7 @@ export function createFamilyChecks(subject: FamilySubject): readonly FamilyCheck
   return [
     ...subject.exchanges.flatMap((exchange) => [
       ...checkExchange(subject, exchange),
-      ...checkTask(subject, exchange),
+      ...checkJob(subject, exchange),
     ]),
     ...subject.failures.flatMap((failure) => [...checkFailure(subject, failure)]),
     ...checkUnknownFailures(subject),

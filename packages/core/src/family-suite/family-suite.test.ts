@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Family } from "../families/family.js";
 import { qwenImage } from "../families/qwen-image/qwen-image.js";
 import { seedream } from "../families/seedream/seedream.js";
-import type { TaskProtocol } from "../families/task.js";
+import type { JobProtocol } from "../families/job.js";
 import { darkroom } from "../testing/darkroom.js";
 import { painter } from "../testing/painter.js";
 import { createFamilyChecks } from "./create-family-checks.js";
@@ -195,7 +195,7 @@ const PAINTER: FamilySubject = {
   failures: [{ status: 429, kind: "rate", body: {} }],
 };
 
-/** Bodies of Wan 2.7 as in DashScope's reference (November 2026). It needs no tasks: its synchronous call is recommended. */
+/** Bodies of Wan 2.7 as in DashScope's reference (November 2026). It needs no jobs: its synchronous call is recommended. */
 const WAN: FamilySubject = {
   family: qwenImage,
   model: "wan2.7-image-pro",
@@ -248,7 +248,7 @@ const WAN: FamilySubject = {
 
 const developed = { pictures: ["https://93.184.216.34/1.png"] };
 
-/** The family of the tests whose provider works with tasks. */
+/** The family of the tests whose provider works with jobs. */
 const DARKROOM: FamilySubject = {
   family: {
     ...darkroom,
@@ -265,16 +265,17 @@ const DARKROOM: FamilySubject = {
   model: "film",
   exchanges: [
     {
-      name: "a task",
+      name: "a job",
       request: { fields: { prompt: "a fox" } },
-      response: { body: { id: "t1", cost: "0.03", link: "https://films.darkroom.test/tasks/t1" } },
-      task: { polls: [{ body: { state: "pending" } }, { body: { state: "done", ...developed } }] },
+      response: { body: { id: "t1", cost: "0.03", link: "https://films.darkroom.test/jobs/t1" } },
+      job: { polls: [{ body: { state: "pending" } }, { body: { state: "done", ...developed } }] },
       expects: { images: 1, usage: { cost_usd: "0.03" } },
     },
     {
-      name: "a task that is refused",
+      name: "a job that is refused",
       request: { fields: { prompt: "a fox" } },
       response: { body: { id: "t2" } },
+      // The name of older versions.
       task: { polls: [{ body: { state: "failed", kind: "content", why: "blocked" } }] },
       expects: { images: 0, status: 400, code: "blocked" },
     },
@@ -293,10 +294,10 @@ const FETCHED: FamilySubject = {
   dialect: "fetched",
   exchanges: [
     {
-      name: "a task whose result is fetched",
+      name: "a job whose result is fetched",
       request: { fields: { prompt: "a fox" } },
       response: { body: { id: "t3" } },
-      task: {
+      job: {
         polls: [{ body: { state: "pending" } }, { body: { state: "done" } }],
         result: { body: developed },
       },
@@ -391,13 +392,13 @@ const DEFECTS: readonly [what: string, subject: FamilySubject, found: RegExp][] 
     /stream that is cut/,
   ],
   [
-    "takes any response for the id of a task",
-    changeTasks({ readSubmission: ({ id }) => ({ task: { id: String(id) } }) }),
+    "takes any response for the id of a job",
+    changeJobs({ readSubmission: ({ id }) => ({ job: { id: String(id) } }) }),
     /response to the submission cannot be read/,
   ],
   [
-    "keeps what it needs of a task to itself",
-    changeTasks({ readSubmission: () => ({ task: { id: "t1", data: { url: new URL("https://a.test") } } }) }),
+    "keeps what it needs of a job to itself",
+    changeJobs({ readSubmission: () => ({ job: { id: "t1", data: { url: new URL("https://a.test") } } }) }),
     /stored and continued/,
   ],
   [
@@ -409,8 +410,8 @@ const DEFECTS: readonly [what: string, subject: FamilySubject, found: RegExp][] 
     /stored and continued/,
   ],
   [
-    "never ends a task that the provider has ended",
-    changeTasks({ readPoll: () => ({ state: "pending" }) }),
+    "never ends a job that the provider has ended",
+    changeJobs({ readPoll: () => ({ state: "pending" }) }),
     /delivers and charges/,
   ],
 ];
@@ -429,13 +430,13 @@ function change(subject: FamilySubject, changes: Partial<FamilySubject["family"]
   return { ...subject, family: { ...subject.family, name: "changed", ...changes } };
 }
 
-function changeTasks(changes: Partial<TaskProtocol>): FamilySubject {
-  return change(DARKROOM, { tasks: { ...tasksOf(darkroom), ...changes } });
+function changeJobs(changes: Partial<JobProtocol>): FamilySubject {
+  return change(DARKROOM, { jobs: { ...jobsOf(darkroom), ...changes } });
 }
 
-function tasksOf({ tasks }: Family): TaskProtocol {
-  if (tasks === undefined) throw new TypeError("The family has tasks.");
-  return tasks;
+function jobsOf({ jobs }: Family): JobProtocol {
+  if (jobs === undefined) throw new TypeError("The family has jobs.");
+  return jobs;
 }
 
 function twice<Result extends { readonly images: readonly unknown[] }>(result: Result): Result {

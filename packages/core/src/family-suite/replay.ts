@@ -64,7 +64,7 @@ export function createReplay(subject: FamilySubject, options: ReplayOptions): Re
   const { family, dialect, model } = subject;
   const calls: ReplayedCall[] = [];
   const records: SettledRecord[] = [];
-  // A task waits in no time.
+  // A job waits in no time.
   let now = Date.now();
   const time = {
     now: () => now,

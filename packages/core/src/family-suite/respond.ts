@@ -1,17 +1,19 @@
 import type { ReplayedCall, Respond } from "./replay.js";
-import type { RecordedExchange, RecordedResponse } from "./subject.js";
+import type { RecordedExchange, RecordedJob, RecordedResponse } from "./subject.js";
 
 /** Responds to the calls of one exchange as recorded. */
 export interface Responder {
   readonly respond: Respond;
-  /** True for a call like the first one. The others ask about a task. */
+  /** True for a call like the first one. The others ask about a job. */
   readonly isSubmission: (call: ReplayedCall) => boolean;
 }
 
 /** @param parts the number of chunks of each response. Default: all in one */
-export function createResponder({ response, task }: RecordedExchange, parts = 1): Responder {
+export function createResponder(exchange: RecordedExchange, parts = 1): Responder {
+  const { response } = exchange;
+  const job = jobOf(exchange);
   let submission: string | undefined;
-  let questions = 0;
+  let calls = 0;
   const isSubmission = (call: ReplayedCall): boolean => {
     submission ??= nameOf(call);
     return nameOf(call) === submission;
@@ -19,16 +21,20 @@ export function createResponder({ response, task }: RecordedExchange, parts = 1)
   return {
     isSubmission,
     respond(_index, call) {
-      if (isSubmission(call) || task === undefined) return toResponse(response, parts);
-      const recorded = task.polls[questions++] ?? task.result ?? task.polls.at(-1);
+      if (isSubmission(call) || job === undefined) return toResponse(response, parts);
+      const recorded = job.polls[calls++] ?? job.result ?? job.polls.at(-1);
       return toResponse(recorded ?? response, parts);
     },
   };
 }
 
-/** The response that has the images: that of the task, or the only one. */
-export function findResult({ response, task }: RecordedExchange): RecordedResponse {
-  return task?.result ?? task?.polls.at(-1) ?? response;
+/** What follows the submission of an exchange. */
+export const jobOf = ({ job, task }: RecordedExchange): RecordedJob | undefined => job ?? task;
+
+/** The response that has the images: that of the job, or the only one. */
+export function findResult(exchange: RecordedExchange): RecordedResponse {
+  const job = jobOf(exchange);
+  return job?.result ?? job?.polls.at(-1) ?? exchange.response;
 }
 
 /** The path without the channel. */

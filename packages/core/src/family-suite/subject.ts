@@ -20,10 +20,12 @@ export interface RecordedExchange {
   /** Names the exchange in the checks. */
   readonly name: string;
   readonly request: RecordedRequest;
-  /** Of a provider that works with tasks: the response to the submission. */
+  /** Of a provider that works with jobs: the response to the submission. */
   readonly response: RecordedResponse;
   /** What follows the submission. Absent: `response` has the images, or the provider refused the request. */
-  readonly task?: RecordedTask | undefined;
+  readonly job?: RecordedJob | undefined;
+  /** @deprecated Use {@link job}. */
+  readonly task?: RecordedJob | undefined;
   readonly expects: {
     /** The images that the client gets. 0: the response is an error for the client. */
     readonly images: number;
@@ -36,13 +38,16 @@ export interface RecordedExchange {
   };
 }
 
-/** The responses about one task of a provider. */
-export interface RecordedTask {
-  /** The responses to the polls, in order; the last one ends the task. With two or more, the first says that it goes on. */
+/** The responses about one job of a provider. */
+export interface RecordedJob {
+  /** The responses to the polls, in order; the last one ends the job. With two or more, the first says that it goes on. */
   readonly polls: readonly RecordedResponse[];
   /** The response with the result, if the family has `fetchResult`. */
   readonly result?: RecordedResponse | undefined;
 }
+
+/** @deprecated Use {@link RecordedJob}. */
+export type RecordedTask = RecordedJob;
 
 /** A request of a client to `/v1`. */
 export interface RecordedRequest {

@@ -3,9 +3,9 @@ import { type Channel, createChannel, secretsOf } from "../channels/channel.js";
 import type { Family } from "../families/family.js";
 import { createCapabilityTable, createModelResolver, type ModelTables } from "../models/resolve-model.js";
 import type { RelatedOptions } from "../options/options.js";
-import { createKeyMask, createSecretMask } from "../redact.js";
-import { createByteMask } from "../upstream/mask-bytes.js";
-import { maskTransport } from "../upstream/mask-transport.js";
+import { createKeyRedaction, createSecretRedaction } from "../redact.js";
+import { createByteRedaction } from "../upstream/redact-bytes.js";
+import { redactTransport } from "../upstream/redact-transport.js";
 import type { Transport } from "../upstream/transport.js";
 
 /** Creates the parts of the kernel that depend on options that can be reloaded. */
@@ -20,8 +20,8 @@ export function configureKernel(
     return family === undefined ? [] : [createChannel(channel, family)];
   });
   const secrets = [...new Set(channels.flatMap(secretsOf))];
-  const maskKeys = createKeyMask(secrets);
-  const masks = { maskKeys, bytes: createByteMask(secrets) };
+  const redactKeys = createKeyRedaction(secrets);
+  const redactions = { redactKeys, bytes: createByteRedaction(secrets) };
   const capabilities = createCapabilityTable(options.capabilities);
   const ofChannels = caseInsensitiveNames === true ? options.channels : [];
   const otherNames = [
@@ -36,9 +36,9 @@ export function configureKernel(
     capabilities,
     resolveModel: createModelResolver(tables, families, channels),
     prices: billing && createPriceList(billing),
-    mask: createSecretMask(secrets),
-    maskKeys,
-    /** The transport that masks the channels' secrets in responses. */
-    maskTransport: (transport: Transport): Transport => maskTransport(transport, masks),
+    redact: createSecretRedaction(secrets),
+    redactKeys,
+    /** The transport that redacts the channels' secrets in responses. */
+    redactTransport: (transport: Transport): Transport => redactTransport(transport, redactions),
   };
 }

@@ -9,23 +9,23 @@ import type { ResolvedModel } from "../models/resolve-model.js";
 import type { Call, CallReport } from "../responses/call.js";
 import type { Caller, CallerLimits, ImageRequest, ResultImage } from "../types.js";
 import type { Probe } from "../upstream/dispatch.js";
-import type { TaskKeeper } from "../upstream/kept-task.js";
+import type { StoredJobs } from "../upstream/stored-jobs.js";
 import type { LoadReferences } from "../upstream/references.js";
 import type { ByteCount } from "../util/held-bytes.js";
 
-/** Creates what keeps the provider's tasks of a call with its hold. `undefined` if there are none to keep. */
-export type KeepCall = (
+/** Creates the stored jobs of a call. `undefined` if its providers do not work with jobs. */
+export type OpenStoredJobs = (
   call: Pick<NormalizedCall, "billed" | "model" | "request">,
   /** Links the continued call to this one, for telemetry. */
   link: string | undefined,
-) => TaskKeeper | undefined;
+) => StoredJobs | undefined;
 
 /** What a call is created from. */
 export type NewCall = Pick<
   NormalizedCall,
   "billed" | "caller" | "callerLimits" | "model" | "request" | "logger" | "keepAlive" | "linkBase"
 > &
-  Partial<Pick<NormalizedCall, "slot" | "client" | "loadReferences" | "taskKeeper" | "onImage" | "probe">> & {
+  Partial<Pick<NormalizedCall, "slot" | "client" | "loadReferences" | "storedJobs" | "onImage" | "probe">> & {
     /** Absent: the call is reported when it is sent. */
     readonly report?: RequestReport | undefined;
   };
@@ -56,8 +56,8 @@ export class NormalizedCall implements Call {
   readonly bytes: ByteCount;
   /** Loads the reference images for services that take only bytes. */
   readonly loadReferences: LoadReferences;
-  /** Keeps the provider's jobs with the hold. `undefined`: only this process can wait for them. */
-  readonly taskKeeper: TaskKeeper | undefined;
+  /** Stores the provider's jobs with the hold. `undefined`: only this process can wait for them. */
+  readonly storedJobs: StoredJobs | undefined;
   /** Set for the probe of one key of a channel. */
   readonly probe: Probe | undefined;
   /** Learns of images with a link before the response is complete, in the order in which they are delivered. */
@@ -85,7 +85,7 @@ export class NormalizedCall implements Call {
     this.slot = slot;
     this.bytes = slot?.bytes ?? UNCOUNTED;
     this.loadReferences = call.loadReferences ?? loadNone;
-    this.taskKeeper = call.taskKeeper;
+    this.storedJobs = call.storedJobs;
     this.probe = call.probe;
     this.onImage = call.onImage;
     this.client = call.client ?? NEVER_LEAVES;

@@ -9,7 +9,7 @@ import { type Arrival, type BeforeSend, createArrival, type ReportParts, Request
 import type { GatewayRequest, GatewayResponse } from "../http.js";
 import { withDataUrlStrings } from "../images/data-url.js";
 import { type Logger, RequestLogger } from "../logger.js";
-import type { SecretMask } from "../redact.js";
+import type { Redaction } from "../redact.js";
 import { readAttribution } from "../request/attribution.js";
 import { type BodyLimits, readFields, readsForm } from "../request/read-request.js";
 import { checkHeaders, checkMethod, type Endpoint, idempotencyScopeOf } from "../request/route.js";
@@ -25,7 +25,7 @@ import type { JsonObject } from "../util/json.js";
 import type { Admitted, Repeatable } from "./admission.js";
 import { createTracker, type Tracker } from "./lifecycle.js";
 import { type NormalizeParts, normalizeFields } from "./normalize-fields.js";
-import { type KeepCall, NormalizedCall } from "./normalized-call.js";
+import { type OpenStoredJobs, NormalizedCall } from "./normalized-call.js";
 import { type CallClient, type RunParts, run } from "./run.js";
 import type { Submissions } from "./submissions.js";
 
@@ -37,16 +37,16 @@ export interface PipelineParts extends RunParts, NormalizeParts, ReportParts {
   readonly prices: PriceList | undefined;
   /** `undefined`: every client waits for its response. */
   readonly submissions: Submissions | undefined;
-  /** `undefined`: no other process can wait for the tasks of providers. */
-  readonly keepCall: KeepCall | undefined;
+  /** `undefined`: no other process can wait for the jobs of providers. */
+  readonly openStoredJobs: OpenStoredJobs | undefined;
   /** Whether responses have the header `x-calotype-charge`. */
   readonly showCharge: boolean;
   readonly bodyLimits: BodyLimits;
   readonly everySecond: EverySecond;
   readonly beforeSend: BeforeSend | undefined;
   readonly createId: () => string;
-  /** Masks our keys in errors of the gateway. */
-  readonly maskKeys: SecretMask;
+  /** Redacts our keys in errors of the gateway. */
+  readonly redactKeys: Redaction;
   /** Ends responses that their client does not read. */
   readonly readerLimit: ReaderLimit;
   /** Keeps `gateway.close()` waiting until the work is done. */
@@ -202,7 +202,7 @@ class WaitingClient implements CallClient {
         slot,
         maxBytes: parts.bodyLimits.file,
       }),
-      taskKeeper: parts.keepCall?.({ model, request, billed }, report.observer?.link),
+      storedJobs: parts.openStoredJobs?.({ model, request, billed }, report.observer?.link),
       report,
     });
     this.beforeSend = beforeSend && (() => beforeSend(withDataUrlStrings(request), caller));
@@ -246,8 +246,8 @@ class WaitingClient implements CallClient {
   refuse(cause: unknown, commit?: Commit): GatewayResponse {
     // A call that was charged has a usage record.
     const error = this.report.refused(cause, commit?.record === undefined ? this.#request : undefined);
-    const { maskKeys } = this.#parts;
-    return renderError(error, { id: this.#arrival.id, mask: maskKeys, endpoint: this.#endpoint });
+    const { redactKeys } = this.#parts;
+    return renderError(error, { id: this.#arrival.id, redact: redactKeys, endpoint: this.#endpoint });
   }
 
   /** Adds the charge, if the operator shows it and the call was charged before the response begins. */

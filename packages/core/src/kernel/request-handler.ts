@@ -52,7 +52,7 @@ export function createRequestHandler<Parts extends PipelineParts>({
 }: RequestHandlerParts<Parts>): RequestHandler {
   const { permanent, reloadable, tracker, maintenance } = assembly;
   const render = (error: GatewayError, id = permanent.createId()): GatewayResponse =>
-    renderError(error, { id, mask: currentMask(assembly) });
+    renderError(error, { id, redact: currentRedaction(assembly) });
   const toNotFound = (request: NamedRequest): GatewayError =>
     new GatewayError("not_found", describeUnserved(request));
   const addCors: Cors["addHeaders"] = (request, response) =>
@@ -159,14 +159,14 @@ function refuse(
   }: { readonly endpoint: Endpoint; readonly request: GatewayRequest; readonly arrival?: Arrival },
 ): GatewayResponse {
   const report = new RequestReport(assembly.permanent, arrival);
-  const context = { id: arrival.id, mask: currentMask(assembly), endpoint };
+  const context = { id: arrival.id, redact: currentRedaction(assembly), endpoint };
   const response = renderError(report.refused(error, request), context);
   report.responded(response);
   return response;
 }
 
-function currentMask({ reloadable }: HandlerAssembly<PipelineParts>): (text: string) => string {
-  return reloadable.current?.maskKeys ?? String;
+function currentRedaction({ reloadable }: HandlerAssembly<PipelineParts>): (text: string) => string {
+  return reloadable.current?.redactKeys ?? String;
 }
 
 function unreadError(): GatewayError {

@@ -20,7 +20,7 @@ export function readImageFields(
   types: FieldTypes,
   operation: Exclude<Operation, "native">,
 ): JsonObject {
-  const given = Object.keys(fields).filter((field) => /^mask|^markup/.test(field));
+  const given = Object.keys(fields).filter((field) => field.startsWith("mask") || field.startsWith("markup"));
   if (given.length === 0) return fields;
   const found = NAMES.filter((name) => given.some((field) => field.replace(/\[.*$/s, "") === name));
   if (found.length === 0) return fields;

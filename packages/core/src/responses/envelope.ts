@@ -1,6 +1,6 @@
 import { type GatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayResponse } from "../http.js";
-import type { SecretMask } from "../redact.js";
+import type { Redaction } from "../redact.js";
 import { type Endpoint, isDashScope } from "../request/route.js";
 
 /** The error envelope of the interface. */
@@ -15,10 +15,10 @@ export interface ErrorEnvelope {
 }
 
 /** Converts an error to the envelope. The provider's code replaces ours if it gave one. */
-export function toEnvelope(error: GatewayError, mask: SecretMask): ErrorEnvelope {
+export function toEnvelope(error: GatewayError, redact: Redaction): ErrorEnvelope {
   return {
     error: {
-      message: mask(error.message),
+      message: redact(error.message),
       type: error.type,
       code: shownCodeOf(error),
       param: error.param ?? null,
@@ -31,13 +31,13 @@ export function toEnvelope(error: GatewayError, mask: SecretMask): ErrorEnvelope
 export interface ErrorContext {
   /** The request's id. */
   readonly id: string;
-  readonly mask: SecretMask;
+  readonly redact: Redaction;
   /** The endpoint of the request. A native endpoint sends the provider's own body if there is one. */
   readonly endpoint?: Endpoint | undefined;
 }
 
 /** Converts an error to a response. */
-export function renderError(error: GatewayError, { id, mask, endpoint }: ErrorContext): GatewayResponse {
+export function renderError(error: GatewayError, { id, redact, endpoint }: ErrorContext): GatewayResponse {
   const own = endpoint?.operation === "native" ? error.upstreamBody : undefined;
   return {
     status: error.status,
@@ -49,13 +49,13 @@ export function renderError(error: GatewayError, { id, mask, endpoint }: ErrorCo
       ...(error.shouldRetry === false && { "x-should-retry": "false" }),
       ...error.headers,
     },
-    body: own ?? JSON.stringify(toErrorBody(error, { id, mask, endpoint })),
+    body: own ?? JSON.stringify(toErrorBody(error, { id, redact, endpoint })),
   };
 }
 
 /** DashScope's SDKs read `code`, `message` and `request_id` at the top level. Its endpoint has them next to `error`. */
-function toErrorBody(error: GatewayError, { id, mask, endpoint }: ErrorContext): object {
-  const envelope = toEnvelope(error, mask);
+function toErrorBody(error: GatewayError, { id, redact, endpoint }: ErrorContext): object {
+  const envelope = toEnvelope(error, redact);
   if (endpoint === undefined || !isDashScope(endpoint)) return envelope;
   const { code, message } = envelope.error;
   return { request_id: id, code, message, ...envelope };

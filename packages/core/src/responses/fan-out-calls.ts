@@ -6,7 +6,7 @@ import type { Outcome } from "../billing/records.js";
 import { MAX_UPSTREAM_CALLS_AT_ONCE } from "../channels/channel.js";
 import { GatewayError, isGatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayRequest } from "../http.js";
-import type { SecretMask } from "../redact.js";
+import type { Redaction } from "../redact.js";
 import type { AttemptRecord, ImageRequest, ImageResult, ResultError, SentTo } from "../types.js";
 import { dispatch, type UpstreamRefusal, type UpstreamSuccess } from "../upstream/dispatch.js";
 import { contentCodingError, readContentCoding } from "../upstream/read.js";
@@ -227,13 +227,13 @@ function attemptsOf(end: CallEnd): readonly AttemptRecord[] {
 /** The entries of `extra.errors`. Their index is the index of the call. */
 export function toErrors(
   end: CallEnd,
-  { index, mask }: { readonly index: number; readonly mask: SecretMask },
+  { index, redact }: { readonly index: number; readonly redact: Redaction },
 ): readonly ResultError[] {
   if (isMade(end)) {
     const { result, waiting } = end;
     return [...result.errors, ...(waiting?.errors ?? [])].map((error) => ({ ...error, index }));
   }
-  return [{ index, code: mask(shownCodeOf(end.error)), message: mask(end.error.message) }];
+  return [{ index, code: redact(shownCodeOf(end.error)), message: redact(end.error.message) }];
 }
 
 /** Adds the numbers of two reports of usage, member by member. Of anything else the first value stays. */

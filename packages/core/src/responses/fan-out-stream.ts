@@ -100,7 +100,7 @@ export async function respondWithFanOutStream(
       if (error === undefined) checkCharged(state);
     },
     passFailure(error) {
-      const failed = events.fail(toEnvelope(toStreamError(error), parts.mask));
+      const failed = events.fail(toEnvelope(toStreamError(error), parts.redact));
       return failed === undefined ? undefined : encodeText(failed);
     },
     onAbandoned(stream) {
@@ -284,11 +284,11 @@ function toEnd(reading: Reading): CallEnd {
 function toIncomplete(
   { facts }: JsonReader,
   { sentTo, outcome, error }: FailedCall,
-  { mask }: Pick<CallParts, "mask">,
+  { redact }: Pick<CallParts, "redact">,
 ): CallEnd {
   const { made, usage = { generated_images: made.length } } = facts;
   const { upstreamRequestId } = outcome;
-  const reason: ResultError = { index: 0, code: mask(shownCodeOf(error)), message: mask(error.message) };
+  const reason: ResultError = { index: 0, code: redact(shownCodeOf(error)), message: redact(error.message) };
   return {
     kind: "made",
     sentTo,
@@ -298,12 +298,12 @@ function toIncomplete(
 }
 
 /** The reports of all calls together, and the calls without an image. */
-function summarize(ends: readonly CallEnd[], { mask }: Pick<CallParts, "mask">): StreamSummary {
+function summarize(ends: readonly CallEnd[], { redact }: Pick<CallParts, "redact">): StreamSummary {
   const reports = ends.flatMap((end) => (end.kind === "unreached" ? [] : (end.outcome.usage ?? [])));
   const usage = reports.reduce<unknown>(addReports, undefined);
   return {
     usage: isJsonObject(usage) ? usage : undefined,
-    errors: ends.flatMap((end, index) => toErrors(end, { index, mask })),
+    errors: ends.flatMap((end, index) => toErrors(end, { index, redact })),
   };
 }
 

@@ -196,13 +196,13 @@ async function render(parts: CallParts, ends: readonly CallEnd[]): Promise<strin
 }
 
 /** The fields of the first call that made an image, with the reports of all calls. */
-function merge({ mask }: CallParts, ends: readonly CallEnd[]): ImageResult {
+function merge({ redact }: CallParts, ends: readonly CallEnd[]): ImageResult {
   const reports = ends.flatMap((end) => (end.kind === "unreached" ? [] : (end.report ?? [])));
   const [first = EMPTY] = ends.filter(isMade).map(({ result }) => result);
   const usage = reports.reduce(addReports, undefined);
   return {
     ...first,
-    errors: ends.flatMap((end, index) => toErrors(end, { index, mask })),
+    errors: ends.flatMap((end, index) => toErrors(end, { index, redact })),
     fields: usage === undefined ? first.fields : { ...first.fields, usage },
   };
 }

@@ -1,6 +1,6 @@
 import type { Commit } from "../billing/commit.js";
 import type { GatewayError } from "../errors.js";
-import { createReasonMask, type ParsedResponse } from "../upstream/attempt.js";
+import { createReasonRedaction, type ParsedResponse } from "../upstream/attempt.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
 import { findNoImageError } from "../upstream/failure.js";
 import { readRequestId } from "../upstream/read.js";
@@ -91,7 +91,7 @@ export class Reading {
   #openReader(opensImages: boolean): JsonReader {
     const { parts, call, success, isNative, parsed } = this;
     const { request, model } = call;
-    const { mask, now, maxResponseBytes } = parts;
+    const { redact, now, maxResponseBytes } = parts;
     const { dialect } = success.channel;
     const mayHaveBase64 = dialect.delivers.includes("b64_json");
     const options = {
@@ -103,7 +103,7 @@ export class Reading {
       opensImages,
       early: this.staged?.early,
       convertsLinks: !isNative && request.responseFormat === "b64_json",
-      mask: createReasonMask(mask, success.sentTo.upstreamModel, request),
+      redact: createReasonRedaction(redact, success.sentTo.upstreamModel, request),
     };
     const shape = dialect.responseShape;
     return shape === undefined || parsed !== undefined

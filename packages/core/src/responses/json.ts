@@ -174,7 +174,7 @@ async function respondWithHeld(reading: OnlyReading, pieces: readonly Piece[]): 
   await settle(reading, { status: 200, error: refusal, images: reader.facts.images, isConclusive: true });
   const text =
     plain === undefined ? await renderHeld(reading, pieces) : joinText([...plain, ...reader.end([])]);
-  const body = refusal === undefined ? text : parts.mask(text);
+  const body = refusal === undefined ? text : parts.redact(text);
   return { status: 200, headers: toResponseHeaders("application/json", toContext(call)), body };
 }
 
@@ -246,7 +246,7 @@ function sendPieces(
 /** The end of a response. Events whose images were refused end with an error. */
 function passEnd({ reader, delivery, events, parts }: OnlyReading): readonly Uint8Array[] {
   const refusal = events && delivery.errors.findRefusal(reader.facts.images);
-  const failed = refusal && events.fail(toEnvelope(refusal, parts.mask));
+  const failed = refusal && events.fail(toEnvelope(refusal, parts.redact));
   return failed === undefined ? reader.end(delivery.errors.list).map(toBytes) : [toBytes(failed)];
 }
 
@@ -275,7 +275,7 @@ async function relayRest(reading: OnlyReading, pieces: readonly Piece[]): Promis
       return settleRelayed(reading, end, error);
     },
     passFailure() {
-      const failed = error && events?.fail(toEnvelope(error, parts.mask));
+      const failed = error && events?.fail(toEnvelope(error, parts.redact));
       return failed === undefined ? undefined : toBytes(failed);
     },
     beat: () => events?.beat() ?? [],

@@ -93,7 +93,7 @@ function renderPlainly(text: string): { facts: object; body: unknown } {
     isNative: false,
     opensImages: false,
     convertsLinks: false,
-    mask: String,
+    redact: String,
   });
   reader.push(encoder.encode(text));
   const pieces = [...reader.complete(), ...reader.end([])];

@@ -5,9 +5,9 @@ import type { AttemptFailure } from "../families/failure.js";
 import type { ResponseShape, StreamReader, StreamResult } from "../families/response-shape.js";
 import type { GatewayResponse } from "../http.js";
 import type { Logger } from "../logger.js";
-import { maskReason, type SecretMask } from "../redact.js";
+import { redactReason, type Redaction } from "../redact.js";
 import type { ImageRequest, ResultError } from "../types.js";
-import { createReasonMask, isAnythingReported } from "../upstream/attempt.js";
+import { createReasonRedaction, isAnythingReported } from "../upstream/attempt.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
 import { findNoImageError, toUpstreamError } from "../upstream/failure.js";
 import { readRequestId } from "../upstream/read.js";
@@ -41,7 +41,7 @@ export async function respondWithStream(
   success: UpstreamSuccess,
 ): Promise<GatewayResponse> {
   const { response, sentTo } = success;
-  const { logger, mask, backgroundReads, heartbeatMs } = parts;
+  const { logger, redact, backgroundReads, heartbeatMs } = parts;
   const { id, report, observer, request } = call;
   const { ignored, replacedSize } = request;
   const { dialect } = success.channel;
@@ -70,7 +70,7 @@ export async function respondWithStream(
     dialect,
     delivery,
     now: Math.floor(parts.now() / 1000),
-    mask: createReasonMask(mask, sentTo.upstreamModel, request),
+    redact: createReasonRedaction(redact, sentTo.upstreamModel, request),
     upstreamRequestId,
     logError: readerLogger,
   });
@@ -80,7 +80,7 @@ export async function respondWithStream(
       createStreamBodyReader({
         onEvent,
         onJson(chunk) {
-          json ??= new MislabelledJson(dialect, response, { mask, logError: readerLogger });
+          json ??= new MislabelledJson(dialect, response, { redact, logError: readerLogger });
           json.push(chunk);
         },
       }),
@@ -97,7 +97,7 @@ export async function respondWithStream(
       delivery?.cancel(end.reason === "failed" ? end.error : undefined);
       const ended = json?.end(end) ?? endEvents(reader, end, { logError: readerLogger, hasEvents });
       if (ended.failure !== undefined) success.fail(ended.failure);
-      const error = findError(end, ended, { mask, upstreamRequestId });
+      const error = findError(end, ended, { redact, upstreamRequestId });
       if (error !== undefined) report.failed(error);
       const { images, made, usage, hasUnknownTokens, isConclusive } = ended;
       const { state } = await commit.run(sentTo, {
@@ -115,7 +115,7 @@ export async function respondWithStream(
     },
     // Not tracked here: `run` waits until the hold has ended.
     onAbandoned: (stream) => void backgroundReads.start(stream),
-    renderFailure: (error) => renderErrorEvent(toStreamError(error, upstreamRequestId), mask),
+    renderFailure: (error) => renderErrorEvent(toStreamError(error, upstreamRequestId), redact),
     heartbeatMs,
     cancel: () => response.cancel(),
   };
@@ -147,8 +147,8 @@ interface TranslationContext {
   readonly delivery: StagedDelivery | undefined;
   /** Seconds since 1970. */
   readonly now: number;
-  /** Masks keys and the provider's name of the model. */
-  readonly mask: SecretMask;
+  /** Redacts keys and the provider's name of the model. */
+  readonly redact: Redaction;
   readonly upstreamRequestId: string | undefined;
   readonly logError: LogError;
 }
@@ -171,16 +171,20 @@ function createTranslation(
       reader: readForTranslation(streamReader, context),
     });
   }
-  const { mask, upstreamRequestId } = context;
+  const { redact, upstreamRequestId } = context;
   return delivery?.translateEvents(shape, (error) =>
-    renderErrorEvent(toStreamError(error, upstreamRequestId), mask),
+    renderErrorEvent(toStreamError(error, upstreamRequestId), redact),
   );
 }
 
 /** What the translation into OpenAI's events needs of the family's reader. */
 function readForTranslation(
   reader: StreamReader,
-  { mask, upstreamRequestId, logError }: Pick<TranslationContext, "mask" | "upstreamRequestId" | "logError">,
+  {
+    redact,
+    upstreamRequestId,
+    logError,
+  }: Pick<TranslationContext, "redact" | "upstreamRequestId" | "logError">,
 ): TranslationOptions["reader"] {
   const readEnd = (): StreamResult => readResult(reader, logError) ?? UNREAD;
   return {
@@ -191,26 +195,26 @@ function readForTranslation(
       return {
         // Without the provider's last event, the family counts what came. That is not the provider's report.
         usage: reader.isOver === true ? usage : undefined,
-        errors: [...errors, ...ofStream].map((error) => toShownError(error, mask)),
+        errors: [...errors, ...ofStream].map((error) => toShownError(error, redact)),
       };
     },
     noImageError(refusal) {
-      if (refusal !== undefined) return toEnvelope(refusal, mask);
+      if (refusal !== undefined) return toEnvelope(refusal, redact);
       const { errors = [], failure } = readEnd();
       const error = findNoImageError(0, {
-        failure: failure && maskReason(failure, mask),
-        errors: errors.map((reason) => maskReason(reason, mask)),
+        failure: failure && redactReason(failure, redact),
+        errors: errors.map((reason) => redactReason(reason, redact)),
         upstreamRequestId,
       });
-      return toEnvelope(error ?? unreadableError(upstreamRequestId), mask);
+      return toEnvelope(error ?? unreadableError(upstreamRequestId), redact);
     },
-    toEnvelope: (error) => toEnvelope(toStreamError(error, upstreamRequestId), mask),
+    toEnvelope: (error) => toEnvelope(toStreamError(error, upstreamRequestId), redact),
   };
 }
 
 /** An entry of `extra.errors`. */
-function toShownError({ index, code, message }: ResultError, mask: SecretMask): ResultError {
-  return { index, ...maskReason({ code, message }, mask) };
+function toShownError({ index, code, message }: ResultError, redact: Redaction): ResultError {
+  return { index, ...redactReason({ code, message }, redact) };
 }
 
 /** What a stream gave until it ended. */
@@ -310,7 +314,7 @@ class MislabelledJson {
   constructor(
     dialect: Dialect,
     response: TransportResponse,
-    { mask, logError }: { readonly mask: SecretMask; readonly logError: LogError },
+    { redact, logError }: { readonly redact: Redaction; readonly logError: LogError },
   ) {
     this.#dialect = dialect;
     this.#head = { status: response.status, headers: response.headers };
@@ -324,7 +328,7 @@ class MislabelledJson {
         return responseShape.readFailure(member);
       },
     };
-    const options = { response, now: 0, isNative: true, opensImages: false, convertsLinks: false, mask };
+    const options = { response, now: 0, isNative: true, opensImages: false, convertsLinks: false, redact };
     this.#reader = new ScanningReader(shape, "", options);
   }
 
@@ -391,12 +395,12 @@ function unreadableError(upstreamRequestId: string | undefined): GatewayError {
   return new GatewayError("upstream_invalid_response", message, { upstreamRequestId, shouldRetry: false });
 }
 
-function renderErrorEvent(error: GatewayError, mask: SecretMask): string {
-  return `event: error\ndata: ${JSON.stringify(toEnvelope(error, mask))}\n\n`;
+function renderErrorEvent(error: GatewayError, redact: Redaction): string {
+  return `event: error\ndata: ${JSON.stringify(toEnvelope(error, redact))}\n\n`;
 }
 
 interface StreamFailure {
-  readonly mask: SecretMask;
+  readonly redact: Redaction;
   readonly upstreamRequestId: string | undefined;
 }
 
@@ -404,10 +408,10 @@ interface StreamFailure {
 function findError(
   end: RelayEnd,
   { images, reported, errors: [imageFailure] = [], flaw }: EndedStream,
-  { mask, upstreamRequestId }: StreamFailure,
+  { redact, upstreamRequestId }: StreamFailure,
 ): GatewayError | undefined {
   if (reported !== undefined) {
-    const { code, message } = maskReason(reported, mask);
+    const { code, message } = redactReason(reported, redact);
     return new GatewayError("upstream_error", message, { upstreamCode: code, upstreamRequestId });
   }
   if (isGatewayError(flaw)) return flaw;
@@ -416,7 +420,7 @@ function findError(
     case "failed":
       return toStreamError(end.error, undefined);
     case "complete": {
-      const reason = imageFailure && maskReason(imageFailure, mask);
+      const reason = imageFailure && redactReason(imageFailure, redact);
       const errors = reason ? [reason] : [];
       return findNoImageError(images, { failure: undefined, errors, upstreamRequestId });
     }

@@ -1,17 +1,17 @@
 import type { Family } from "../families/family.js";
 import { readText } from "../families/shared.js";
-import type { ProviderTask, TaskProtocol } from "../families/task.js";
+import type { ProviderJob, JobProtocol } from "../families/job.js";
 import { countUpstreamCalls } from "../families/upstream-calls.js";
 import type { Usage } from "../types.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
 
 /**
- * A family whose provider works with tasks: one image for each, and the result in the last poll. With the dialect `fetched`
- * the result is fetched, and a task can be cancelled. Its provider does not exist.
+ * A family whose provider works with jobs: one image for each, and the result in the last poll. With the dialect `fetched`
+ * the result is fetched, and a job can be cancelled. Its provider does not exist.
  *
  * - `POST /develop` with `{"prompt"}`: `{"id","cost","link"}`, or `{"refused":{"kind","why"}}`
- * - `GET /tasks/{id}`, or the `link`: `{"state","wait","pictures":[link],"why","kind","cost"}`
- * - `GET /tasks/{id}/result`: `{"pictures":[link],"cost"}`
+ * - `GET /jobs/{id}`, or the `link`: `{"state","wait","pictures":[link],"why","kind","cost"}`
+ * - `GET /jobs/{id}/result`: `{"pictures":[link],"cost"}`
  */
 export const darkroom: Family = {
   name: "darkroom",
@@ -47,32 +47,32 @@ export const darkroom: Family = {
     const kind = Object.entries(kinds).find(([known]) => Number(known) === status)?.[1] ?? "server";
     return { kind, code: readText(body?.["why"]) };
   },
-  tasks: createProtocol(),
+  jobs: createProtocol(),
   dialects: {
     fetched: {
-      tasks: {
+      jobs: {
         ...createProtocol(),
-        fetchResult: ({ id }) => ({ method: "GET", path: `/tasks/${id}/result` }),
-        cancel: ({ id }) => ({ method: "DELETE", path: `/tasks/${id}` }),
+        fetchResult: ({ id }) => ({ method: "GET", path: `/jobs/${id}/result` }),
+        cancel: ({ id }) => ({ method: "DELETE", path: `/jobs/${id}` }),
       },
     },
   },
 };
 
 /** The same, polled ten times as often, for tests in real time. */
-export const quickDarkroom: Family = { ...darkroom, tasks: { ...createProtocol(), pollSeconds: 0.1 } };
+export const quickDarkroom: Family = { ...darkroom, jobs: { ...createProtocol(), pollSeconds: 0.1 } };
 
-function createProtocol(): TaskProtocol {
+function createProtocol(): JobProtocol {
   return {
     readSubmission({ id, cost, link, refused }) {
       if (isJsonObject(refused)) return { failure: toFailure(refused) };
       return {
-        task: { id: readText(id) ?? "", ...(link !== undefined && { data: { link } }), ...toUsage(cost) },
+        job: { id: readText(id) ?? "", ...(link !== undefined && { data: { link } }), ...toUsage(cost) },
       };
     },
-    poll: ({ id, data }: ProviderTask) => ({
+    poll: ({ id, data }: ProviderJob) => ({
       method: "GET",
-      path: readText(data?.["link"]) ?? `/tasks/${id}`,
+      path: readText(data?.["link"]) ?? `/jobs/${id}`,
     }),
     readPoll({ state, wait, ...rest }) {
       if (state === "done") return { state };

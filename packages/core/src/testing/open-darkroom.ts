@@ -2,7 +2,7 @@ import type { GatewayOptions } from "../gateway-options/options.js";
 import { quickDarkroom } from "./darkroom.js";
 import { createTestGateway, type Provider, type TestGateway } from "./test-gateway.js";
 
-/** A poll's response: the task is done, with one picture. */
+/** A poll's response: the job is done, with one picture. */
 export const DONE = { state: "done", pictures: ["https://pictures.darkroom.test/1.png"] };
 
 export const isSubmission = (url: string): boolean => url.endsWith("/develop");
@@ -19,7 +19,7 @@ export const GONE: Readonly<Record<string, Partial<GatewayOptions>>> = {
   },
 };
 
-/** A gateway with one model of a family that works with tasks, on a ledger that another gateway may have used before. */
+/** A gateway with one model of a family that works with jobs, on a ledger that another gateway may have used before. */
 export function openDarkroom(
   ledger: GatewayOptions["ledger"],
   provider: Provider,
@@ -38,7 +38,7 @@ export function openDarkroom(
   });
 }
 
-/** The gateway of {@link openDarkroom} whose provider accepts tasks, `t1`, `t2` and so on, and ends none. */
+/** The gateway of {@link openDarkroom} whose provider accepts jobs, `t1`, `t2` and so on, and ends none. */
 export function openWaitingDarkroom(
   ledger: GatewayOptions["ledger"],
   options?: Partial<GatewayOptions>,

@@ -182,7 +182,7 @@ export function simulateChannels(options: SimulationOptions): Simulation {
             return isTaken;
           },
         },
-        mask: (text) => text,
+        redact: (text) => text,
       },
     );
     return { beganAt, outcome };

@@ -5,13 +5,13 @@ import type { AttemptFailure, UpstreamFailure } from "../families/failure.js";
 import { readDetail } from "../families/shared.js";
 import type { GatewayRequest, HeaderReader } from "../http.js";
 import type { Logger } from "../logger.js";
-import type { SecretMask } from "../redact.js";
+import type { Redaction } from "../redact.js";
 import type { ImageRequest, ImageResult, Usage } from "../types.js";
 import type { Awaitable } from "../util/async.js";
 import { openFlow, StagedFlow } from "../util/chunk-flow.js";
 import { detectBody } from "./body-kind.js";
 import { findErrorMessage } from "./failure.js";
-import type { AttemptContext, KeptTask } from "./kept-task.js";
+import type { AttemptContext, StoredJob } from "./stored-jobs.js";
 import {
   type BodyStart,
   isLabelledAsEvents,
@@ -42,19 +42,19 @@ export type AttemptOutcome =
       readonly failure: undefined;
       /** Set if the whole body was read, and is JSON and not an error. */
       readonly parsed?: ParsedResponse | undefined;
-      readonly accepted?: AcceptedTask | undefined;
+      readonly accepted?: AcceptedJob | undefined;
     }
   | {
       readonly response?: TransportResponse | undefined;
       readonly failure: AttemptFailure;
-      readonly accepted?: AcceptedTask | undefined;
+      readonly accepted?: AcceptedJob | undefined;
     };
 
-/** A request that the provider accepted as a task. Whatever becomes of the task, the request is not sent again. */
-export interface AcceptedTask {
-  /** True if the task has certainly made no image. */
+/** A request that the provider accepted as a job. Whatever becomes of the job, the request is not sent again. */
+export interface AcceptedJob {
+  /** True if the job has certainly made no image. */
   readonly isNothingMade: boolean;
-  /** What the provider charges for a task without a result. Default: nothing is known. */
+  /** What the provider charges for a job without a result. Default: nothing is known. */
   readonly usage?: Usage | undefined;
 }
 
@@ -64,8 +64,8 @@ export interface PreparedAttempt {
   readonly request: ImageRequest;
   /** A failure if the family threw. */
   readonly call: TransportRequest | AttemptFailure;
-  /** A task that an earlier process submitted. Then nothing is sent, and `call` is not used. */
-  readonly kept?: KeptTask | undefined;
+  /** A job that an earlier process submitted. Then nothing is sent, and `call` is not used. */
+  readonly stored?: StoredJob | undefined;
 }
 
 /** What the preparation of attempts needs of their call. */
@@ -334,13 +334,13 @@ export function hideUpstreamModel(
   return message.replace(names, () => model);
 }
 
-/** The mask for the reasons in a response with a 2xx status: keys, and the provider's name of the model. */
-export function createReasonMask(
-  mask: SecretMask,
+/** The redaction for the reasons in a response with a 2xx status: keys, and the provider's name of the model. */
+export function createReasonRedaction(
+  redact: Redaction,
   upstreamModel: string,
   { model, operation }: Pick<ImageRequest, "model" | "operation">,
-): SecretMask {
-  return (text) => hideUpstreamModel(mask(text), upstreamModel, { model, operation });
+): Redaction {
+  return (text) => hideUpstreamModel(redact(text), upstreamModel, { model, operation });
 }
 
 function escapeForRegExp(text: string): string {

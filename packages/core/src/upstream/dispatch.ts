@@ -1,6 +1,6 @@
 import type { Commit } from "../billing/commit.js";
 import type { AttemptHistory } from "../channels/attempt-history.js";
-import { type Channel, isConfiguredModel, type Route } from "../channels/channel.js";
+import { type Channel, findJobs, isConfiguredModel, type Route } from "../channels/channel.js";
 import type { ChannelHealth, RouteAttempt, RouteChange } from "../channels/health.js";
 import { isRefusal } from "../channels/health-record.js";
 import type { Pauses } from "../channels/pauses.js";
@@ -10,7 +10,7 @@ import type { SafeAttemptObserver, SafeCallObserver } from "../contract/observer
 import { GatewayError, isGatewayError } from "../errors.js";
 import type { AttemptFailure } from "../families/failure.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
-import type { SecretMask } from "../redact.js";
+import type { Redaction } from "../redact.js";
 import type { AttemptRecord, ImageRequest, SentTo, Usage } from "../types.js";
 import { type Awaitable, isPromiseLike } from "../util/async.js";
 import type { Writable } from "../util/writable.js";
@@ -23,9 +23,9 @@ import {
   type PreparedAttempt,
   sendAttempt,
 } from "./attempt.js";
-import { hideContent, maskFailure, mayHaveMadeImage, maySendAgain, toUpstreamError } from "./failure.js";
-import type { KeptTask, TaskKeeper } from "./kept-task.js";
-import type { TaskParts } from "./provider-task.js";
+import { hideContent, redactFailure, mayHaveMadeImage, maySendAgain, toUpstreamError } from "./failure.js";
+import type { StoredJob, StoredJobs } from "./stored-jobs.js";
+import type { JobParts } from "./provider-job.js";
 import {
   type AttemptResult,
   addHeaders,
@@ -41,13 +41,13 @@ import { findSkipped } from "./skipped.js";
 import type { TransportResponse } from "./transport.js";
 
 /** What dispatch needs of the gateway. */
-export interface DispatchParts extends TaskParts {
+export interface DispatchParts extends JobParts {
   readonly health: ChannelHealth;
   readonly pauses: Pauses | undefined;
   readonly history: AttemptHistory;
   readonly retryBudgets: RetryBudgets;
-  /** Masks keys in what a provider said. */
-  readonly mask: SecretMask;
+  /** Redacts keys in what a provider said. */
+  readonly redact: Redaction;
 }
 
 /** The request to send. */
@@ -55,8 +55,8 @@ export interface DispatchRequest extends PrepareContext {
   /** The id of the client's request. */
   readonly id: string;
   readonly model: ResolvedModel;
-  /** Keeps the tasks of providers with the hold. Absent: only this process can wait for them. */
-  readonly taskKeeper?: TaskKeeper | undefined;
+  /** Stores the jobs of providers with the hold. Absent: only this process can wait for them. */
+  readonly storedJobs?: StoredJobs | undefined;
   /** Observes the call. `undefined` without telemetry. */
   readonly observer?: SafeCallObserver | undefined;
   /** The index of the upstream call, if the request takes several. */
@@ -69,7 +69,7 @@ export interface DispatchRequest extends PrepareContext {
 export interface Probe {
   /** The only route that is tried, also if it is paused or cools down. */
   readonly route: Route;
-  /** Learns why the attempt failed. Keys are masked. */
+  /** Learns why the attempt failed. Keys are redacted. */
   readonly onFailure: (failure: AttemptFailure) => void;
 }
 
@@ -116,7 +116,7 @@ export async function dispatch(
   commit: Commit,
   parts: DispatchParts,
 ): Promise<UpstreamSuccess | UpstreamRefusal> {
-  const { model, client, taskKeeper, probe, callIndex = 0 } = sent;
+  const { model, client, storedJobs, probe, callIndex = 0 } = sent;
   const routes = probe === undefined ? planRoutes(model, parts) : planOnly(probe.route);
   const attempts: AttemptRecord[] = [];
   let hasReached = false;
@@ -124,16 +124,16 @@ export async function dispatch(
   let worst: { readonly failure: AttemptFailure; readonly route: Route } | undefined;
   const preparation = new Preparations(routes, sent);
   // What an earlier process submitted for this request: then nothing is sent.
-  const kept = taskKeeper?.earlier && (taskKeeper.earlier.get(callIndex) ?? "lost");
-  const continued = kept && toKeptAttempt(kept, sent);
-  if (kept !== undefined && continued === undefined) return toLost(kept);
+  const stored = storedJobs?.earlier && (storedJobs.earlier.get(callIndex) ?? "lost");
+  const continued = stored && continueAttempt(stored, sent);
+  if (stored !== undefined && continued === undefined) return toLost(stored);
   parts.retryBudgets.countRequest(model.entry);
   const first = continued ?? preparation.next();
   let prepared = isPromiseLike(first) ? await first : first;
   let usage: Usage | undefined;
   while (prepared !== undefined) {
     const { route } = prepared;
-    if (sent.observer !== undefined && prepared.kept === undefined) {
+    if (sent.observer !== undefined && prepared.stored === undefined) {
       for (const skipped of findSkipped(model, route, { ...parts, attempts })) {
         sent.observer.routeSkipped(skipped);
       }
@@ -213,24 +213,24 @@ class Preparations {
 }
 
 /** The attempt that an earlier process began. `undefined`: its channel is not in the options any more. */
-function toKeptAttempt(
-  kept: KeptTask | "lost",
+function continueAttempt(
+  stored: StoredJob | "lost",
   { model, request }: Pick<DispatchRequest, "model" | "request">,
 ): PreparedAttempt | undefined {
-  if (kept === "lost") return undefined;
+  if (stored === "lost") return undefined;
   const channel = model.channels.find(
-    ({ id, dialect }) => id === kept.channel && dialect.tasks !== undefined,
+    ({ id, dialect }) => id === stored.channel && findJobs(dialect) !== undefined,
   );
-  // A new key of the same account may ask for the task too.
-  const key = channel?.keys.find(({ healthId }) => healthId === kept.key) ?? channel?.keys[0];
+  // A new key of the same account may ask for the job too.
+  const key = channel?.keys.find(({ healthId }) => healthId === stored.key) ?? channel?.keys[0];
   if (channel === undefined || key === undefined) return undefined;
-  const route: Route = { channel, key, upstreamModel: kept.upstreamModel };
-  return { route, request, call: { kind: "broken" }, kept };
+  const route: Route = { channel, key, upstreamModel: stored.upstreamModel };
+  return { route, request, call: { kind: "broken" }, stored };
 }
 
 /** A request that an earlier process sent, and that cannot be continued. */
-function toLost(kept: KeptTask | "lost"): UpstreamRefusal {
-  const { channel, upstreamModel } = kept === "lost" ? { channel: "", upstreamModel: "" } : kept;
+function toLost(stored: StoredJob | "lost"): UpstreamRefusal {
+  const { channel, upstreamModel } = stored === "lost" ? { channel: "", upstreamModel: "" } : stored;
   const error = new GatewayError(
     "outcome_unknown",
     "The server that sent this request ended before the provider responded. Images may have been made. The request is " +
@@ -292,16 +292,16 @@ class Attempt implements AttemptResult {
   }
 
   #send(attempt: PreparedAttempt, commit: Commit): Promise<AttemptOutcome> {
-    const { logger, taskKeeper, callIndex = 0 } = this.#sent;
+    const { logger, storedJobs, callIndex = 0 } = this.#sent;
     const parts = this.#parts;
     const observer = this.observed;
-    const { tasks } = attempt.route.channel.dialect;
-    if (tasks === undefined) return sendAttempt(attempt, parts.transport, { logger, observer });
-    const keep = taskKeeper && ((task: KeptTask) => taskKeeper.keep(callIndex, task));
-    const context = { logger, observer, keep, abandoned: commit.ended };
+    const jobs = findJobs(attempt.route.channel.dialect);
+    if (jobs === undefined) return sendAttempt(attempt, parts.transport, { logger, observer });
+    const storeJob = storedJobs && ((job: StoredJob) => storedJobs.add(callIndex, job));
+    const context = { logger, observer, storeJob, abandoned: commit.ended };
     // Most gateways have no such provider.
-    return import("./provider-task.js").then(({ runProviderTask }) =>
-      runProviderTask({ attempt, protocol: tasks, parts, context }),
+    return import("./provider-job.js").then(({ runProviderJob }) =>
+      runProviderJob({ attempt, protocol: jobs, parts, context }),
     );
   }
 
@@ -326,10 +326,10 @@ class Attempt implements AttemptResult {
   fail(cause: AttemptFailure, response: TransportResponse | undefined): AttemptFailure {
     const { route } = this;
     const { id, request, logger, probe } = this.#sent;
-    const { mask, history } = this.#parts;
-    const masked = maskFailure(cause, mask);
-    probe?.onFailure(masked);
-    const failure = hideModelIn(masked, route, request);
+    const { redact, history } = this.#parts;
+    const redacted = redactFailure(cause, redact);
+    probe?.onFailure(redacted);
+    const failure = hideModelIn(redacted, route, request);
     this.response = response;
     this.failure = failure;
     this.change = this.#tried.failed(cause);
@@ -431,7 +431,7 @@ interface LastAttempt {
 function toSuccess(
   { route, attempts, isRepeated, response, parsed, openProbe, observed }: LastAttempt,
   { id, model, logger, request, probe: ofKey }: DispatchRequest,
-  { health, history, mask, now }: DispatchParts,
+  { health, history, redact, now }: DispatchParts,
 ): UpstreamSuccess {
   const countedAt = now();
   // Not the request, which has the images.
@@ -452,15 +452,15 @@ function toSuccess(
     parsed,
     fail(failure) {
       const change = (takeProbe() ?? health.begin(route, isConfigured)).failed(failure);
-      const masked = maskFailure(failure, mask);
-      ofKey?.onFailure(masked);
+      const redacted = redactFailure(failure, redact);
+      ofKey?.onFailure(redacted);
       const last = attempts.pop();
       if (last !== undefined) {
-        const failed = { ...last, code: codeOf(masked) };
+        const failed = { ...last, code: codeOf(redacted) };
         attempts.push(failed);
-        observed?.failed(failed, toAttemptDetail({ route, failure: masked, change }, health));
+        observed?.failed(failed, toAttemptDetail({ route, failure: redacted, change }, health));
       }
-      const shown = { status: last?.status, ...masked };
+      const shown = { status: last?.status, ...redacted };
       logFailure(route, hideContentIn(shown, { prompt }), { change, logger });
       rememberFailure(history, route, {
         failure: shown,

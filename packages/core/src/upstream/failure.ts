@@ -1,6 +1,6 @@
 import { type ErrorCode, GatewayError } from "../errors.js";
 import type { AttemptFailure } from "../families/failure.js";
-import { type SecretMask, toPlainError } from "../redact.js";
+import { type Redaction, toPlainError } from "../redact.js";
 import type { FailureReason, ImageRequest, ReportedFailure } from "../types.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
 
@@ -8,20 +8,20 @@ import { isJsonObject, type JsonObject } from "../util/json.js";
 const MAX_MESSAGE_LENGTH = 1_000;
 
 /**
- * Masks keys in a provider's message, because some providers quote the key that they refuse. Then shortens the
+ * Redacts keys in a provider's message, because some providers quote the key that they refuse. Then shortens the
  * message. Shortening first could cut a key in two.
  */
-export function maskFailure(failure: AttemptFailure, mask: SecretMask): AttemptFailure {
+export function redactFailure(failure: AttemptFailure, redact: Redaction): AttemptFailure {
   const { code, message, param, requestId, body, cause } = failure;
   return {
     ...failure,
-    code: code && mask(code),
-    message: message && mask(message).slice(0, MAX_MESSAGE_LENGTH).toWellFormed(),
-    param: param && mask(param),
-    requestId: requestId && mask(requestId),
-    body: body && mask(body),
+    code: code && redact(code),
+    message: message && redact(message).slice(0, MAX_MESSAGE_LENGTH).toWellFormed(),
+    param: param && redact(param),
+    requestId: requestId && redact(requestId),
+    body: body && redact(body),
     // An operator's own `fetch` may quote the request.
-    cause: cause === undefined ? undefined : toPlainError(cause, mask),
+    cause: cause === undefined ? undefined : toPlainError(cause, redact),
   };
 }
 
@@ -206,7 +206,7 @@ const MESSAGE_FIELDS = ["message", "msg", "detail", "error_description", "error_
 /**
  * Returns the message of an error response that is not in the family's format, for example of a proxy or a load
  * balancer in front of a provider: a field of other JSON, the title of an HTML page, or the text itself. Returns
- * `undefined` if there is no text. The message is neither masked nor shortened.
+ * `undefined` if there is no text. The message is neither redacted nor shortened.
  */
 export function findErrorMessage(text: string): string | undefined {
   let json: unknown;

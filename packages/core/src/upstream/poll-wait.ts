@@ -1,4 +1,4 @@
-/** The state of waiting for a task. */
+/** The state of waiting for a job. */
 export interface PollInterval {
   /** What the family says, in seconds. Default 1. */
   readonly pollSeconds?: number | undefined;
@@ -14,7 +14,7 @@ export interface PollInterval {
 
 const DEFAULT_POLL_SECONDS = 1;
 const MIN_SECONDS = 0.1;
-/** The wait grows by a tenth with each poll, so that the end of a task is seen at most a tenth of its time too late. */
+/** The wait grows by a tenth with each poll, so that the end of a job is seen at most a tenth of its time too late. */
 const GROWTH = 1.1;
 /** … up to this, unless the family asks for more. */
 const MAX_GROWN_SECONDS = 5;

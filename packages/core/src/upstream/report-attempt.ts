@@ -15,7 +15,7 @@ import type { TransportResponse } from "./transport.js";
 export interface AttemptResult {
   readonly route: Route;
   readonly response?: TransportResponse | undefined;
-  /** Keys are masked. `undefined`: the attempt succeeded. */
+  /** Keys are redacted. `undefined`: the attempt succeeded. */
   readonly failure?: AttemptFailure | undefined;
   /** Set if the whole response has arrived. */
   readonly parsed?: ParsedResponse | undefined;
@@ -25,7 +25,7 @@ export interface AttemptResult {
 
 /** What telemetry learns of an attempt that begins. */
 export function toStartedAttempt(
-  { route: { channel, key, upstreamModel }, kept }: PreparedAttempt,
+  { route: { channel, key, upstreamModel }, stored }: PreparedAttempt,
   { isProbe }: RouteAttempt,
   callIndex: number | undefined,
 ): StartedAttempt {
@@ -38,7 +38,7 @@ export function toStartedAttempt(
     upstreamModel,
     isProbe,
     call: callIndex,
-    isContinued: kept !== undefined,
+    isContinued: stored !== undefined,
   };
 }
 
@@ -126,7 +126,7 @@ export function rememberFailure(
 }
 
 interface FailureToRemember {
-  /** Keys are masked. */
+  /** Keys are redacted. */
   readonly failure: AttemptFailure;
   /** What the message must not quote. Absent for probes. */
   readonly request?: { readonly id: string; readonly prompt: string };

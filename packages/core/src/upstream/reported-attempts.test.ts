@@ -177,7 +177,7 @@ describe("the provider's error message", () => {
     expect(errors[0]?.error.message).toBe(message);
   });
 
-  it("is masked, and then shortened", async () => {
+  it("is redacted, and then shortened", async () => {
     const { post } = open(() => text(400, `${"x".repeat(995)}key-of-a${"y".repeat(9_000)}`));
 
     const { message } = (await post(BODY)).body["error"] as { message: string };

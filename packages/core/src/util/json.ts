@@ -41,7 +41,8 @@ export interface JsonLimits {
  * @throws GatewayError `invalid_request_error`
  */
 export function checkJsonValue(value: unknown, limits: JsonLimits): void {
-  if (isJsonObject(value) && Object.keys(value).length > (limits.maxFields ?? Infinity)) {
+  const { maxFields } = limits;
+  if (maxFields !== undefined && isJsonObject(value) && Object.keys(value).length > maxFields) {
     throw tooManyFields(limits);
   }
   countValues(value, limits, 0, 0);
@@ -53,7 +54,13 @@ function countValues(value: unknown, limits: JsonLimits, depth: number, before: 
   if (count > limits.maxValues) throw tooManyValues(limits);
   if (typeof value !== "object" || value === null) return count;
   if (depth >= limits.maxDepth) throw tooDeep(limits);
-  for (const item of Object.values(value)) count = countValues(item, limits, depth + 1, count);
+  if (Array.isArray(value)) {
+    for (const item of value) count = countValues(item, limits, depth + 1, count);
+  } else if (isJsonObject(value)) {
+    for (const name in value) {
+      if (Object.hasOwn(value, name)) count = countValues(value[name], limits, depth + 1, count);
+    }
+  }
   return count;
 }
 

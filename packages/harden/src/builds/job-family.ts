@@ -37,6 +37,7 @@ export const jobFamily: Family = {
     fields: {},
   }),
   toFailure: ({ status }) => ({ kind: status === 429 ? "rate" : status === 400 ? "content" : "server" }),
+  // The names of older versions, because the other build may be one.
   tasks: {
     readSubmission: ({ id }) => ({ task: { id: String(id) } }),
     poll: ({ id }) => ({ method: "GET", path: `/jobs/${id}` }),

@@ -1,6 +1,6 @@
 import type { Family } from "@calotype/core/families";
 
-/** A family whose provider works with tasks, polled often. Its provider does not exist. */
+/** A family whose provider works with jobs, polled often. Its provider does not exist. */
 export const darkroom: Family = {
   name: "darkroom",
   defaultBaseUrl: "https://darkroom.test/v1",
@@ -23,10 +23,10 @@ export const darkroom: Family = {
   toUpstream: ({ upstreamFields }) => ({ path: "/develop", body: { json: upstreamFields } }),
   fromUpstream: ({ picture }) => ({ images: [{ url: String(picture) }], errors: [], fields: {} }),
   toFailure: () => ({ kind: "server" }),
-  tasks: {
+  jobs: {
     pollSeconds: 0.05,
-    readSubmission: ({ id }) => ({ task: { id: String(id) } }),
-    poll: ({ id }) => ({ method: "GET", path: `/tasks/${id}` }),
+    readSubmission: ({ id }) => ({ job: { id: String(id) } }),
+    poll: ({ id }) => ({ method: "GET", path: `/jobs/${id}` }),
     readPoll: ({ picture }) => ({ state: picture === undefined ? "pending" : "done" }),
   },
 };

@@ -100,7 +100,7 @@ export const streams: readonly Check[] = [
     },
   },
   {
-    name: "masks the key of a channel in a stream that quotes it, also across chunks",
+    name: "redacts the key of a channel in a stream that quotes it, also across chunks",
     async run({ serve, addresses }) {
       const { send, records } = serve(toScript(addresses, "quote"));
       for (const path of [GENERATIONS, NATIVE]) {

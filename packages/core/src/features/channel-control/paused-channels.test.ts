@@ -368,7 +368,7 @@ describe("tasks of a paused model", () => {
     next.gateway.start();
     await until(async () => (await ledger.balance("me")).held === "0");
     expect(await ledger.balance("me")).toEqual({ settled: "0.2", held: "0" });
-    expect(next.calls.every(({ url }) => url.includes("/tasks/"))).toBe(true);
+    expect(next.calls.every(({ url }) => url.includes("/jobs/"))).toBe(true);
     await next.gateway.close();
   });
 });

@@ -89,7 +89,7 @@ export type KeyProbe =
       readonly status: number | undefined;
       /** The provider's error code, if it sent one. */
       readonly code: string | undefined;
-      /** The provider's message, or the error of the connection. Keys are masked. */
+      /** The provider's message, or the error of the connection. Keys are redacted. */
       readonly message: string | undefined;
       /** The time until the failure, in milliseconds. */
       readonly durationMs: number;

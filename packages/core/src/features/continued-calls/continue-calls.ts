@@ -3,19 +3,20 @@ import { KEPT_HOLDS, type KeptHold, type KeptHoldStore, type MinimalLedger } fro
 import { findAbility } from "../../billing/ledger-ability.js";
 import { type PriceList, type PriceTerms, restorePrice } from "../../billing/pricing.js";
 import type { BilledRequest } from "../../billing/records.js";
+import { findJobs } from "../../channels/channel.js";
 import { createReport, type ReportParts, type RequestReport } from "../../events.js";
 import type { GatewayResponse } from "../../http.js";
-import { type KeepCall, NormalizedCall } from "../../kernel/normalized-call.js";
+import { type OpenStoredJobs, NormalizedCall } from "../../kernel/normalized-call.js";
 import { type CallClient, endFailed, endLost, NO_RESPONSE, type RunParts, run } from "../../kernel/run.js";
 import { RequestLogger } from "../../logger.js";
 import type { ModelResolver, ResolvedModel } from "../../models/resolve-model.js";
 import type { ImageRequest } from "../../types.js";
-import { createTaskKeeper } from "../../upstream/kept-task.js";
+import { createStoredJobs } from "../../upstream/stored-jobs.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
 
 /**
- * Requests whose provider accepted them as tasks, and whose process died. Their clients are gone. Another process waits for
- * the end of the provider's tasks, so that what was made is charged and recorded as usual.
+ * Requests whose provider accepted them as jobs, and whose process died. Their clients are gone. Another process waits for
+ * the end of the provider's jobs, so that what was made is charged and recorded as usual.
  */
 export interface CallContinuer {
   /**
@@ -46,7 +47,7 @@ export interface CallContinuerParts extends Pick<ContinuedCallParts, "track" | "
 
 /** How many requests are continued at the same time. The others wait for the next round. */
 const MAX_CONTINUED = 32;
-/** The least time for which a hold lasts from when it was taken. The time of the provider's task is in what was kept. */
+/** The least time for which a hold lasts from when it was taken. The time of the provider's job is stored with the hold. */
 const HOLD_MS = 900_000;
 
 /** Creates what continues the requests that dead processes left in a ledger. `undefined` if the ledger keeps none. */
@@ -69,7 +70,7 @@ export function createCallContinuer({
     if (parts === undefined) return [];
     const taken = await from.takeKept({ limit, ttlMs: HOLD_MS });
     running += taken.length;
-    return taken.map((kept) => continueCall(parts, kept).finally(() => (running -= 1)));
+    return taken.map((call) => continueCall(parts, call).finally(() => (running -= 1)));
   }
 
   return {
@@ -89,8 +90,8 @@ export function createCallContinuer({
   };
 }
 
-async function continueCall(parts: ContinuedCallParts, { hold: held, upstream }: KeptHold): Promise<void> {
-  const { id, caller, operation } = held;
+async function continueCall(parts: ContinuedCallParts, { hold, upstream }: KeptHold): Promise<void> {
+  const { id, caller, operation } = hold;
   const logger = new RequestLogger(parts.logger, id);
   let stored: StoredCall;
   try {
@@ -99,9 +100,9 @@ async function continueCall(parts: ContinuedCallParts, { hold: held, upstream }:
     logger.error({ err }, "A request of another process cannot be continued; a sweep ends its hold.");
     return;
   }
-  const billed = toBilled(held, stored);
+  const billed = toBilled(hold, stored);
   const report = createReport(parts, billed, { kind: "continued", link: stored.link });
-  logger.warn({}, "The process that sent this request has ended; its provider's task is continued.");
+  logger.warn({}, "The process that sent this request has ended; its provider's job is continued.");
   let model: ResolvedModel;
   try {
     model = parts.resolveModel(billed.model, { id: caller }, operation);
@@ -120,7 +121,7 @@ async function continueCall(parts: ContinuedCallParts, { hold: held, upstream }:
     logger,
     keepAlive: parts.track,
     linkBase: "",
-    taskKeeper: createTaskKeeper(async (tasks) => {
+    storedJobs: createStoredJobs(async (tasks) => {
       await parts.holds.keepUpstream?.(id, JSON.stringify({ ...stored, tasks }));
     }, stored.tasks),
     report,
@@ -153,8 +154,8 @@ class GoneClient implements CallClient {
   }
 }
 
-function toBilled(held: KeptHold["hold"], { receivedAt, bounds, price }: StoredCall): BilledRequest {
-  const { id, time, caller, group, model, operation, endUser, tags } = held;
+function toBilled(hold: KeptHold["hold"], { receivedAt, bounds, price }: StoredCall): BilledRequest {
+  const { id, time, caller, group, model, operation, endUser, tags } = hold;
   return {
     endUser,
     tags,
@@ -170,17 +171,17 @@ function toBilled(held: KeptHold["hold"], { receivedAt, bounds, price }: StoredC
   };
 }
 
-/** Creates what keeps calls with their holds. `undefined` if the ledger cannot keep them. */
-export function createCallKeeper({
+/** Creates what stores calls and their jobs with the holds. `undefined` if the ledger cannot store them. */
+export function createJobStorage({
   holds,
   prices,
-}: Pick<ContinuedCallParts, "holds" | "prices">): KeepCall | undefined {
+}: Pick<ContinuedCallParts, "holds" | "prices">): OpenStoredJobs | undefined {
   const { keepUpstream } = holds;
   if (keepUpstream === undefined) return undefined;
   return ({ model, request, billed }, link) => {
-    if (!mayBecomeTask(model)) return undefined;
+    if (!usesJobs(model)) return undefined;
     const { id, receivedAt, bounds, group } = billed;
-    return createTaskKeeper(async (tasks) => {
+    return createStoredJobs(async (tasks) => {
       const price = prices?.findTerms(model.name, group);
       const call: StoredCall = {
         version: VERSION,
@@ -196,17 +197,17 @@ export function createCallKeeper({
   };
 }
 
-const mayBecomeTask = ({ channels }: ResolvedModel): boolean =>
-  channels.some(({ dialect }) => dialect.tasks !== undefined);
+const usesJobs = ({ channels }: ResolvedModel): boolean =>
+  channels.some(({ dialect }) => findJobs(dialect) !== undefined);
 
-/** A request as it is kept with its hold: what is needed to read the result and to charge it. */
+/** A request as it is stored with its hold: what is needed to read the result and to charge it. */
 interface StoredCall extends Pick<BilledRequest, "receivedAt" | "bounds"> {
   /** The format of this object. A gateway leaves a format that it does not know to others. */
   readonly version: 1;
   /** Absent: the gateway had no `billing`. */
   readonly price?: PriceTerms | undefined;
   readonly request: ImageRequest;
-  /** What `createTaskKeeper` wrote. */
+  /** What `createStoredJobs` wrote. The name is that of older versions. */
   readonly tasks: string;
   /** `CallObserver.link` of the call, if it was observed. */
   readonly link?: string | undefined;
@@ -218,10 +219,10 @@ const VERSION = 1;
 function readStoredCall(upstream: string): StoredCall {
   const value: unknown = JSON.parse(upstream);
   if (isStoredCall(value)) return value;
-  throw new TypeError("What was kept with a hold has a format that this gateway does not know.");
+  throw new TypeError("What was stored with a hold has a format that this gateway does not know.");
 }
 
-/** Whether createCallKeeper wrote this value. What is inside of its members is not checked again. */
+/** Whether `createJobStorage` wrote this value. What is inside of its members is not checked again. */
 function isStoredCall(value: unknown): value is StoredCall {
   return (
     isJsonObject(value) &&
@@ -233,17 +234,17 @@ function isStoredCall(value: unknown): value is StoredCall {
   );
 }
 
-const MAX_KEPT_STRING = 32;
-const MAX_KEPT_FIELDS = 16 * 1024;
+const MAX_STORED_STRING = 32;
+const MAX_STORED_FIELDS = 16 * 1024;
 
 /**
- * A request as it is needed to read its result. Nothing is sent again, so a ledger need not keep prompts and images. Of the
- * fields it keeps numbers, booleans and short strings, such as a size. The images are only counted, so links do.
+ * A request as it is needed to read its result. Nothing is sent again, so a ledger need not store prompts and images. Of the
+ * fields it stores numbers, booleans and short strings, such as a size. The images are only counted, so links do.
  */
 function withoutContent(request: ImageRequest): ImageRequest {
   const { mask: _mask, markup: _markup, ...rest } = request;
-  const upstreamFields = keepShort(request.upstreamFields);
-  const isShort = JSON.stringify(upstreamFields).length <= MAX_KEPT_FIELDS;
+  const upstreamFields = pickShort(request.upstreamFields);
+  const isShort = JSON.stringify(upstreamFields).length <= MAX_STORED_FIELDS;
   return {
     ...rest,
     prompt: "",
@@ -257,13 +258,13 @@ function withoutContent(request: ImageRequest): ImageRequest {
   };
 }
 
-function keepShort(fields: JsonObject): JsonObject {
-  const kept: JsonObject = {};
+function pickShort(fields: JsonObject): JsonObject {
+  const short: JsonObject = {};
   for (const [name, value] of Object.entries(fields)) {
     if (name === "prompt" || name === "negative_prompt") continue;
-    const isShort = typeof value === "string" && value.length <= MAX_KEPT_STRING;
-    if (isShort || typeof value === "number" || typeof value === "boolean") kept[name] = value;
-    if (isJsonObject(value)) kept[name] = keepShort(value);
+    const isShort = typeof value === "string" && value.length <= MAX_STORED_STRING;
+    if (isShort || typeof value === "number" || typeof value === "boolean") short[name] = value;
+    if (isJsonObject(value)) short[name] = pickShort(value);
   }
-  return kept;
+  return short;
 }

@@ -48,20 +48,20 @@ it("a request whose process ended is continued by the next one, and charged for 
   expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0.1" });
   const next = await settleNext(ledger, () => Response.json(DONE));
 
-  expect(next.calls.map(({ url }) => url)).toEqual(["https://darkroom.test/v1/tasks/t1"]);
+  expect(next.calls.map(({ url }) => url)).toEqual(["https://darkroom.test/v1/jobs/t1"]);
   expect(next.records).toMatchObject([
     { state: "settled", images: 1, charge: "0.1", upstreamRequestId: "t1", channel: "one" },
   ]);
   expect(await ledger.balance("me")).toEqual({ settled: "0.1", held: "0" });
 });
 
-it("of several images, each task is continued, and nothing is submitted", async () => {
+it("of several images, each job is continued, and nothing is submitted", async () => {
   const ledger = createMemoryLedger();
   await cutOff(ledger, { n: 3 });
   const next = await settleNext(ledger, () => Response.json(DONE));
 
   expect(next.calls.map(({ url }) => url).toSorted()).toEqual(
-    ["t1", "t2", "t3"].map((task) => `https://darkroom.test/v1/tasks/${task}`),
+    ["t1", "t2", "t3"].map((job) => `https://darkroom.test/v1/jobs/${job}`),
   );
   expect(next.records).toMatchObject([{ images: 3, charge: "0.3" }]);
 });
@@ -73,7 +73,7 @@ const withKeys = (...apiKey: string[]): Partial<GatewayOptions> => ({
 it.each([
   ["that submitted it, at any place in the options", ["canary-two", "canary-one"], "canary-one"],
   ["of the same channel, if the one that submitted it is gone", ["canary-two"], "canary-two"],
-])("a task is polled with the key %s", async (_which, keys, polledWith) => {
+])("a job is polled with the key %s", async (_which, keys, polledWith) => {
   const ledger = createMemoryLedger();
   const first = await cutOff(ledger, {}, withKeys("canary-one"));
   const next = await settleNext(ledger, () => Response.json(DONE), withKeys(...keys));
@@ -83,7 +83,7 @@ it.each([
   expect(next.records).toMatchObject([{ images: 1, charge: "0.1" }]);
 });
 
-it("a request whose task made nothing costs nothing, although onLost charges", async () => {
+it("a request whose job made nothing costs nothing, although onLost charges", async () => {
   const ledger = createMemoryLedger();
   await cutOff(ledger);
   const next = await settleNext(ledger, () =>

@@ -64,7 +64,7 @@ async function respondWithFile(
       const fields = { requestId: id, imageId, err: error.cause };
       parts.logger.error(fields, "The store of results failed.");
     }
-    return allowPages(renderError(error, { id, mask: String }));
+    return allowPages(renderError(error, { id, redact: String }));
   }
 }
 

@@ -181,7 +181,7 @@ async function respondWithHealth(
   try {
     checkMethod(request, "GET");
   } catch (error) {
-    if (isGatewayError(error)) return renderError(error, { id, mask: String });
+    if (isGatewayError(error)) return renderError(error, { id, redact: String });
     throw error;
   }
   const [ledger, store] = await Promise.all([checks.ledger.run(), checks.store.run(), checks.options.run()]);

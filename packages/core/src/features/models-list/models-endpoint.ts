@@ -6,7 +6,7 @@ import type { GatewayRequest, GatewayResponse } from "../../http.js";
 import type { RouteHost } from "../../kernel/route-host.js";
 import { describeModel, type ModelEntry } from "../../models/describe-model.js";
 import { type ModelResolver, notFoundError, type ResolvedModel } from "../../models/resolve-model.js";
-import type { SecretMask } from "../../redact.js";
+import type { Redaction } from "../../redact.js";
 import { findPreferences } from "../../request/preferences.js";
 import { checkMethod, type GatewayRoute } from "../../request/route.js";
 import { renderError, toResponseHeaders } from "../../responses/envelope.js";
@@ -38,7 +38,7 @@ export interface ModelsParts extends RefusalParts {
   readonly showPrices: boolean;
   /** The preferences of the gateway. */
   readonly preferences: Preferences;
-  readonly maskKeys: SecretMask;
+  readonly redactKeys: Redaction;
 }
 
 /** The path of the list of models, or of one model. Its name may contain slashes. */
@@ -83,7 +83,7 @@ async function respondWithModels(
     const headers = toResponseHeaders("application/json", { id, ignored: [] });
     return { status: 200, headers, body: JSON.stringify(body) };
   } catch (cause) {
-    return renderError(reportRefusal(parts, cause, { id, request }), { id, mask: parts.maskKeys });
+    return renderError(reportRefusal(parts, cause, { id, request }), { id, redact: parts.redactKeys });
   }
 }
 

@@ -68,7 +68,7 @@ async function respondWithDescription(
       body: JSON.stringify({ servers: [{ url: base || "/" }], ...description }),
     };
   } catch (cause) {
-    return renderError(toGatewayError(cause, logger, id), { id, mask: String });
+    return renderError(toGatewayError(cause, logger, id), { id, redact: String });
   }
 }
 
@@ -94,7 +94,7 @@ async function respondWithReference(
     const response = await page(file, request);
     return response && { ...response, headers: { ...response.headers, "x-request-id": id } };
   } catch (cause) {
-    return renderError(toGatewayError(cause, logger, id), { id, mask: String });
+    return renderError(toGatewayError(cause, logger, id), { id, redact: String });
   }
 }
 

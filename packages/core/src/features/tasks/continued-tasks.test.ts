@@ -40,7 +40,7 @@ it("a task that a process left behind is completed by the next one, and not sent
   await until(async () => (await findTask(ledger, id))?.status !== "in_progress");
 
   expect(await findTask(ledger, id)).toMatchObject({ status: "completed" });
-  expect(next.calls.map(({ url }) => url)).toEqual(["https://darkroom.test/v1/tasks/t1"]);
+  expect(next.calls.map(({ url }) => url)).toEqual(["https://darkroom.test/v1/jobs/t1"]);
   expect(first.calls.filter(({ url }) => isSubmission(url))).toHaveLength(1);
   await next.gateway.close();
   expect(next.records).toMatchObject([{ images: 1, charge: "0.1", upstreamRequestId: "t1" }]);
@@ -56,7 +56,7 @@ it("of several images, each task is continued, and what was not accepted is not 
 
   expect(JSON.parse((await findTask(ledger, id))?.result ?? "")).toBeDefined();
   expect(next.calls.map(({ url }) => url).toSorted()).toEqual(
-    ["t1", "t2", "t3"].map((task) => `https://darkroom.test/v1/tasks/${task}`),
+    ["t1", "t2", "t3"].map((job) => `https://darkroom.test/v1/jobs/${job}`),
   );
   await next.gateway.close();
   expect(next.records).toMatchObject([{ images: 3, charge: "0.3" }]);

@@ -10,11 +10,11 @@ import { type NormalizeParts, normalizeFields } from "../../kernel/normalize-fie
 import { NormalizedCall } from "../../kernel/normalized-call.js";
 import { type CallClient, endFailed, endLost, NO_RESPONSE, type RunParts, run } from "../../kernel/run.js";
 import { type Logger, RequestLogger } from "../../logger.js";
-import type { SecretMask } from "../../redact.js";
+import type { Redaction } from "../../redact.js";
 import { readJson } from "../../request/json.js";
 import type { BodyLimits } from "../../request/read-request.js";
 import { toEnvelope } from "../../responses/envelope.js";
-import { createTaskKeeper } from "../../upstream/kept-task.js";
+import { createStoredJobs } from "../../upstream/stored-jobs.js";
 import { createReferenceLoader } from "../../upstream/references.js";
 import type { EverySecond } from "../../util/async.js";
 import type { TakenTask, TaskEnd } from "../task-store/task-store.js";
@@ -28,8 +28,8 @@ export interface RunTaskParts extends RunParts, NormalizeParts, ReportParts {
   readonly takeSlot: TakeSlot;
   readonly bodyLimits: BodyLimits;
   readonly everySecond: EverySecond;
-  /** Masks our keys in errors of the gateway. */
-  readonly maskKeys: SecretMask;
+  /** Redacts our keys in errors of the gateway. */
+  readonly redactKeys: Redaction;
 }
 
 /** What a worker gives with a task. */
@@ -224,9 +224,9 @@ async function createCall(
       linkBase: input.linkBase,
       slot,
       loadReferences: createReferenceLoader({ transport, slot, maxBytes: bodyLimits.file }),
-      taskKeeper:
+      storedJobs:
         store.keepUpstream &&
-        createTaskKeeper(async (tasks) => store.keepUpstream?.(task.id, tasks), task.upstream),
+        createStoredJobs(async (tasks) => store.keepUpstream?.(task.id, tasks), task.upstream),
       // Of a task that is continued, the images that came before are already shown.
       onImage: task.images.length === 0 ? createImageWriter({ task, logger }, options) : undefined,
     });
@@ -340,6 +340,6 @@ async function endTask(
   options.track(removeBodies([task.input], { objects: options.objects, logger }));
 }
 
-function toErrorJson(error: GatewayError, { maskKeys }: Pick<RunTaskParts, "maskKeys">): string {
-  return JSON.stringify(toEnvelope(error, maskKeys).error);
+function toErrorJson(error: GatewayError, { redactKeys }: Pick<RunTaskParts, "redactKeys">): string {
+  return JSON.stringify(toEnvelope(error, redactKeys).error);
 }

@@ -3,7 +3,7 @@ import { GatewayError, invalidRequest, unavailable } from "../../errors.js";
 import { type RefusalParts, reportRefusal } from "../../events.js";
 import type { GatewayRequest, GatewayResponse } from "../../http.js";
 import type { RouteHost } from "../../kernel/route-host.js";
-import type { SecretMask } from "../../redact.js";
+import type { Redaction } from "../../redact.js";
 import { readPrefer } from "../../request/prefer.js";
 import { checkMethod, type GatewayRoute, readQuery } from "../../request/route.js";
 import { renderError, renderStream, toEnvelope } from "../../responses/envelope.js";
@@ -33,15 +33,15 @@ export const TASKS_PATH = /^(.*?)\/v1\/images\/tasks(?:\/([^/]+)(?:\/(cancel|eve
 
 /** The route of `GET /v1/images/tasks`, `GET …/tasks/{id}`, `GET …/{id}/events` and `POST …/{id}/cancel`. */
 export function createTasksRoute(
-  host: RouteHost<Pick<TasksRequest, "authenticate" | "maskKeys">>,
+  host: RouteHost<Pick<TasksRequest, "authenticate" | "redactKeys">>,
   parts: TasksParts,
 ): GatewayRoute {
   return {
     pattern: TASKS_PATH,
     respond(request, [taskId, action]) {
       host.start();
-      const response = host.respondWithOptions(request, ({ authenticate, maskKeys }, id) =>
-        respondWithTasks(parts, { request, id, authenticate, maskKeys, taskId, action }),
+      const response = host.respondWithOptions(request, ({ authenticate, redactKeys }, id) =>
+        respondWithTasks(parts, { request, id, authenticate, redactKeys, taskId, action }),
       );
       host.track(response);
       return response;
@@ -55,7 +55,7 @@ export interface TasksRequest {
   /** The request's id. */
   readonly id: string;
   readonly authenticate: Authenticator;
-  readonly maskKeys: SecretMask;
+  readonly redactKeys: Redaction;
   /** The part of the path behind `tasks`, as the client sent it. `undefined`: the request is for all tasks. */
   readonly taskId: string | undefined;
   /** `cancel`, `events`, or `undefined` for the task itself. */
@@ -70,14 +70,14 @@ const STORE_MS = 10_000;
  * and `onError` do not get it. A caller sees only its own tasks.
  */
 async function respondWithTasks(parts: TasksParts, received: TasksRequest): Promise<GatewayResponse> {
-  const { request, id, authenticate, maskKeys: mask } = received;
+  const { request, id, authenticate, redactKeys: redact } = received;
   try {
     if (received.action === "cancel") checkMethod(request, "POST");
     else checkMethod(request, "GET", "GET, HEAD");
     const caller = await authenticate(request);
     return parts.readerLimit.watch(await respond(parts, { ...received, caller }));
   } catch (cause) {
-    return renderError(toReportedError(parts, cause, received), { id, mask });
+    return renderError(toReportedError(parts, cause, received), { id, redact });
   }
 }
 
@@ -179,14 +179,14 @@ async function waitForEnd(
 }
 
 async function sendEvents(parts: TasksParts, taskId: string, known: KnownRequest): Promise<GatewayResponse> {
-  const { request, id, maskKeys } = known;
+  const { request, id, redactKeys } = known;
   const found = await findTask(parts, taskId, known);
   const context = { id, ignored: [] };
   if (request.method === "HEAD") return renderStream(NOTHING, context);
   const followed = hasEnded(found) ? toEndedTask(found) : parts.watch.follow(found, request);
   const events = createTaskEvents(followed, {
     openResult: (task) => openResult(parts, task),
-    toEnvelope: (error) => toEnvelope(toReportedError(parts, error, known), maskKeys),
+    toEnvelope: (error) => toEnvelope(toReportedError(parts, error, known), redactKeys),
   });
   return renderStream(events, context);
 }

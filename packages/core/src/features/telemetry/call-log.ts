@@ -81,7 +81,7 @@ function observeAttempt(
     };
   };
   return {
-    taskAccepted: (id) => log({ ...names, upstreamTask: id }, "A provider accepted a task."),
+    jobAccepted: (id) => log({ ...names, upstreamTask: id }, "A provider accepted a job."),
     polled(poll) {
       polls += 1;
       waitedMs += poll.waitedMs;

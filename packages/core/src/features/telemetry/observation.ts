@@ -207,7 +207,8 @@ class GuardedAttempt implements SafeAttemptObserver {
     return sendOnce();
   }
 
-  taskAccepted(id: string): void {
+  jobAccepted(id: string): void {
+    this.#each((observer) => observer.jobAccepted?.(id));
     this.#each((observer) => observer.taskAccepted?.(id));
   }
 

@@ -333,7 +333,7 @@ describe("the prompt", () => {
           promptKnown: (text) => void given.push(text),
           attemptStarted(attempt) {
             others.push(attempt);
-            return noteInto(["taskAccepted", "polled", "responded", "failed", "ended"]);
+            return noteInto(["jobAccepted", "polled", "responded", "failed", "ended"]);
           },
         };
       },

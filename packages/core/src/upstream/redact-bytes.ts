@@ -1,13 +1,13 @@
 import type { ChunkStage } from "../util/chunk-flow.js";
 import { encodeText } from "../util/utf8.js";
 
-/** Masks secrets in the bodies that providers send. */
-export interface ByteMask {
-  /** Starts a mask for one body. A chunk without a secret is passed on as the same object. */
+/** Redacts secrets in the bodies that providers send. */
+export interface ByteRedaction {
+  /** Starts a redaction for one body. A chunk without a secret is passed on as the same object. */
   open(): ChunkStage;
 }
 /** The replacement of a secret. It is valid inside a JSON string and inside an event. */
-const MASK = encodeText("***");
+const REPLACEMENT = encodeText("***");
 
 /**
  * At the end of a chunk, up to this many first bytes of a secret are passed on: they reveal nothing of it. More bytes
@@ -17,7 +17,7 @@ const MASK = encodeText("***");
 const MAX_PASSED_PREFIX = 3;
 
 /**
- * Creates a mask for these secrets, in every form in which JSON serializers write them.
+ * Creates a redaction for these secrets, in every form in which JSON serializers write them.
  *
  * The search is the algorithm of Wu and Manber: a window as long as the shortest secret moves over the bytes. A table
  * tells for the last two bytes of the window how far it can move, which is usually its whole length. So the cost
@@ -27,11 +27,11 @@ const MAX_PASSED_PREFIX = 3;
  *
  * @param secrets each at least two bytes long
  */
-export function createByteMask(secrets: readonly string[]): ByteMask {
+export function createByteRedaction(secrets: readonly string[]): ByteRedaction {
   const patterns = secrets.flatMap(toWrittenForms).map((form) => encodeText(form));
   if (patterns.length === 0) return { open: () => PASS_ALL };
   const search = new SecretSearch(patterns);
-  return { open: () => new SearchingBodyMask(search) };
+  return { open: () => new SearchingRedaction(search) };
 }
 
 const PASS_ALL: ChunkStage = { push: (chunk) => chunk, end: () => [] };
@@ -39,7 +39,7 @@ const PASS_ALL: ChunkStage = { push: (chunk) => chunk, end: () => [] };
 /**
  * The forms in which a secret can occur in a body: unchanged, as JSON writes it, with the `\/` of PHP, and with the
  * escapes of Go (`<`, `>`, `&`) and of Gson (`=`, `'` and `+` too). Other escapes, such as `\u0061` for `a`, are not
- * found in bytes, because no serializer writes them. Error messages and codes are masked again after they were
+ * found in bytes, because no serializer writes them. Error messages and codes are redacted again after they were
  * decoded.
  */
 function toWrittenForms(secret: string): readonly string[] {
@@ -165,7 +165,7 @@ function addTo(lists: Map<number, Uint8Array[]>, key: number, pattern: Uint8Arra
   else list.push(pattern);
 }
 
-/** If a secret begins with another secret, the longer one is masked, so that none of its bytes remain. */
+/** If a secret begins with another secret, the longer one is redacted, so that none of its bytes remain. */
 function matchOne(
   bytes: Uint8Array,
   start: number,
@@ -193,7 +193,7 @@ const NO_PART_OF_A_SECRET = new Uint8Array(1);
 /** Replacing only a part of an escape would make the JSON invalid. */
 const BACKSLASH = 0x5c;
 
-class SearchingBodyMask implements ChunkStage {
+class SearchingRedaction implements ChunkStage {
   readonly #search: SecretSearch;
   /** The end of the bytes so far if it may be the beginning of a secret; a copy. */
   #tail: Uint8Array = NONE;
@@ -212,7 +212,7 @@ class SearchingBodyMask implements ChunkStage {
     if (hit === undefined && rest === chunk && output.length === 0) return chunk;
     while (hit?.end !== undefined) {
       add(output, rest.subarray(0, hit.start));
-      output.push(MASK.slice());
+      output.push(REPLACEMENT.slice());
       rest = rest.subarray(hit.end);
       hit = this.#search.find(rest, 0);
     }
@@ -236,7 +236,7 @@ class SearchingBodyMask implements ChunkStage {
   #resolveTail(chunk: Uint8Array, output: Uint8Array[]): Uint8Array {
     const known = this.#tail.length;
     const joined = concat(this.#tail, chunk.subarray(0, this.#search.maxLength));
-    /** The joined bytes up to this index were passed on or masked. */
+    /** The joined bytes up to this index were passed on or redacted. */
     let done = this.#passed;
     this.#tail = NONE;
     this.#passed = 0;
@@ -253,7 +253,7 @@ class SearchingBodyMask implements ChunkStage {
         add(output, this.#hold(joined.slice(start), 0, Math.max(0, done - start)));
         return NONE;
       }
-      output.push(MASK.slice());
+      output.push(REPLACEMENT.slice());
       start = hit.end;
       done = hit.end;
     }

@@ -7,10 +7,10 @@ import { toNodeHandler } from "@calotype/node";
 import { createPostgresLedger } from "@calotype/postgres";
 import { createSqliteLedger } from "@calotype/sqlite";
 import { Pool } from "pg";
-import { TASK_FAMILY } from "../settlement/task-family.ts";
+import { JOB_FAMILY } from "../settlement/job-family.ts";
 
 /** The input of this program. */
-export interface UpstreamTaskPlan {
+export interface JobPlan {
   readonly ledger: LedgerPlan;
   readonly baseUrl: string;
   readonly callerKey: string;
@@ -37,16 +37,16 @@ export function openPlannedLedger(plan: LedgerPlan): TaskLedger & { close(): Pro
   };
 }
 
-/* A server whose provider works with tasks. It reads its plan, prints its address, and is killed. */
+/* A server whose provider works with jobs. It reads its plan, prints its address, and is killed. */
 if (import.meta.main) await run();
 
 async function run(): Promise<void> {
-  const plan: UpstreamTaskPlan = JSON.parse(await text(process.stdin));
+  const plan: JobPlan = JSON.parse(await text(process.stdin));
   const gateway = createGateway({
-    families: [TASK_FAMILY],
-    models: { picture: { family: TASK_FAMILY.name, capabilities: { imagesPerCall: 1 } } },
+    families: [JOB_FAMILY],
+    models: { picture: { family: JOB_FAMILY.name, capabilities: { imagesPerCall: 1 } } },
     channels: [
-      { id: "one", family: TASK_FAMILY.name, apiKey: "channel-canary-7d40b1", baseUrl: plan.baseUrl },
+      { id: "one", family: JOB_FAMILY.name, apiKey: "channel-canary-7d40b1", baseUrl: plan.baseUrl },
     ],
     callers: [{ id: "tester", key: plan.callerKey }],
     billing: {

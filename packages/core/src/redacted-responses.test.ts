@@ -173,7 +173,7 @@ describe.each([
       await gateway.close();
 
       expect(secretsIn(text, [...headers], told)).toEqual([]);
-      // The key was there, and is masked.
+      // The key was there, and is redacted.
       expect({ status, shown: `${text}${inspect(told, { depth: 20 })}` }).toMatchObject({
         shown: expect.stringContaining("***"),
       });
@@ -182,14 +182,14 @@ describe.each([
   );
 });
 
-describe("a masked response", () => {
+describe("a redacted response", () => {
   it("stays JSON, whose images and usage are those of the provider", async () => {
     const { post, records } = startedWith(() =>
       json({ ...ARK_RESPONSE, data: [{ ...IMAGE, note: QUOTE }] }, {}, 5_000),
     );
     const { body } = await post(ARK);
-    const masked = SECRETS.map(() => "***").join(" and ");
-    expect(body["data"]).toEqual([{ ...IMAGE, note: masked }]);
+    const redacted = SECRETS.map(() => "***").join(" and ");
+    expect(body["data"]).toEqual([{ ...IMAGE, note: redacted }]);
     expect(records).toMatchObject([{ images: 1, usage: ARK_RESPONSE.usage }]);
   });
 
@@ -221,7 +221,7 @@ describe("a masked response", () => {
     },
   );
 
-  it("does not mask the value of a header that is not secret", async () => {
+  it("does not redact the value of a header that is not secret", async () => {
     const { post } = startedWith(
       () => json({ ...ARK_RESPONSE, data: [{ url: "https://tos-cn-beijing.test/1.png" }] }),
       {

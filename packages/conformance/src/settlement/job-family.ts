@@ -1,12 +1,12 @@
 import { type Family, seedream } from "@calotype/core/families";
 
-/** Seedream's wire format, by a provider that works with tasks. The result is in the last response about the task. */
-export const TASK_FAMILY: Family = {
+/** Seedream's wire format, by a provider that works with jobs. The result is in the last response about the job. */
+export const JOB_FAMILY: Family = {
   ...seedream,
-  name: "task",
-  tasks: {
-    readSubmission: ({ task_id: id }) => ({ task: { id: typeof id === "string" ? id : "" } }),
-    poll: ({ id }) => ({ method: "GET", path: `/tasks/${id}` }),
+  name: "job",
+  jobs: {
+    readSubmission: ({ job_id: id }) => ({ job: { id: typeof id === "string" ? id : "" } }),
+    poll: ({ id }) => ({ method: "GET", path: `/jobs/${id}` }),
     readPoll: ({ status, wait, kind, code }) => {
       if (status === "pending") {
         return { state: "pending", ...(typeof wait === "number" && { retryAfterSeconds: wait }) };

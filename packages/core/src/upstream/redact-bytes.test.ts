@@ -1,7 +1,7 @@
 import { array, assert, constantFrom, nat, oneof, property, string, tuple } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { freeMemory } from "../testing/free-memory.js";
-import { createByteMask } from "./mask-bytes.js";
+import { createByteRedaction } from "./redact-bytes.js";
 
 const encoder = new TextEncoder();
 const ARK = "5f4dcc3b-5aa7-65d6-1d83-27deb882cf99";
@@ -14,8 +14,11 @@ const read = (passed: Passed): string => Buffer.concat(list(passed)).toString("l
 
 /** The output for these pieces, for each push and for the end. All of it is freed before the next push. */
 function run(secrets: readonly string[], pieces: readonly string[]): readonly string[] {
-  const mask = createByteMask(secrets).open();
-  return [...pieces.map((piece) => readAndFree(mask.push(toChunk(piece)))), readAndFree(mask.end())];
+  const redaction = createByteRedaction(secrets).open();
+  return [
+    ...pieces.map((piece) => readAndFree(redaction.push(toChunk(piece)))),
+    readAndFree(redaction.end()),
+  ];
 }
 
 /** A Buffer that is all of its memory, as undici gives it. */
@@ -36,7 +39,7 @@ function cut(text: string, ...places: readonly number[]): readonly string[] {
 
 const letters = string({ unit: constantFrom("a", "b"), minLength: 2, maxLength: 5 });
 
-describe("createByteMask", () => {
+describe("createByteRedaction", () => {
   it.each([
     ["at the beginning", `${ARK} is wrong`, "*** is wrong"],
     ["at the end", `wrong: ${ARK}`, "wrong: ***"],
@@ -49,8 +52,8 @@ describe("createByteMask", () => {
       `${"A".repeat(1_000_000)}${ARK}${"B".repeat(99)}`,
       `${"A".repeat(1_000_000)}***${"B".repeat(99)}`,
     ],
-  ])("masks a secret %s", (_where, text, masked) => {
-    expect(run([ARK, DASHSCOPE], [text]).join("") === masked).toBe(true);
+  ])("redacts a secret %s", (_where, text, redacted) => {
+    expect(run([ARK, DASHSCOPE], [text]).join("") === redacted).toBe(true);
   });
 
   it("finds a secret at every pair of splits", () => {
@@ -93,14 +96,14 @@ describe("createByteMask", () => {
   });
 
   it("returns the same chunk object if it has no secret", () => {
-    const mask = createByteMask([ARK, DASHSCOPE]).open();
+    const redaction = createByteRedaction([ARK, DASHSCOPE]).open();
     for (const text of ["A".repeat(70_000), "ends like a key: sk-", "data: [DONE]\n\n", "s"]) {
       const chunk = encoder.encode(text);
-      const [only, ...others] = list(mask.push(chunk));
+      const [only, ...others] = list(redaction.push(chunk));
       expect(others).toEqual([]);
       expect(only).toBe(chunk);
     }
-    expect(mask.end()).toEqual([]);
+    expect(redaction.end()).toEqual([]);
   });
 
   it("holds back no byte of a complete event", () => {
@@ -119,21 +122,21 @@ describe("createByteMask", () => {
   });
 
   it("gives each replacement its own memory, which a host may free", () => {
-    const mask = createByteMask([ARK]).open();
-    for (const { buffer } of list(mask.push(encoder.encode(ARK)))) {
+    const redaction = createByteRedaction([ARK]).open();
+    for (const { buffer } of list(redaction.push(encoder.encode(ARK)))) {
       if (buffer instanceof ArrayBuffer) structuredClone(buffer, { transfer: [buffer] });
     }
-    expect(read(mask.push(encoder.encode(ARK)))).toBe("***");
+    expect(read(redaction.push(encoder.encode(ARK)))).toBe("***");
   });
 
   it.each([1, 2, 3, 4, 12, 35])(
     "keeps nothing of a chunk that a host frees, cut after %i bytes of a secret",
     (length) => {
-      const mask = createByteMask([ARK]).open();
+      const redaction = createByteRedaction([ARK]).open();
       const passOn = (text: string): string => {
         // As undici gives it: a `Buffer` with memory of its own.
         const chunk = Buffer.from(new TextEncoder().encode(text).buffer);
-        const passed = read(mask.push(chunk));
+        const passed = read(redaction.push(chunk));
         chunk.buffer.transfer(0);
         return passed;
       };
@@ -141,7 +144,7 @@ describe("createByteMask", () => {
       const passed = [
         passOn(`wrong: ${ARK.slice(0, length)}`),
         passOn(`${ARK.slice(length)}!`),
-        read(mask.end()),
+        read(redaction.end()),
       ];
 
       // At most three bytes of a secret are passed on before it is known to be one.
@@ -175,10 +178,10 @@ describe("createByteMask", () => {
             const shown = run(secrets, cut(text, ...places.map((place) => place % (text.length + 1)))).join(
               "",
             );
-            const whole = maskWhole(text, secrets);
-            // Up to three characters of a secret may be before its mask.
-            const masks = whole.split("***").length - 1;
-            expect(shown.length - whole.length).toBeLessThanOrEqual(3 * masks);
+            const whole = redactWhole(text, secrets);
+            // Up to three characters of a secret may be before its replacement.
+            const replacements = whole.split("***").length - 1;
+            expect(shown.length - whole.length).toBeLessThanOrEqual(3 * replacements);
             expect(shown.replace(/[ab_-]*(?=\*\*\*)/g, "")).toBe(whole.replace(/[ab_-]*(?=\*\*\*)/g, ""));
           },
         ),
@@ -189,13 +192,13 @@ describe("createByteMask", () => {
 });
 
 /** The simple version: from left to right, and the longest secret first. */
-function maskWhole(text: string, secrets: readonly string[]): string {
+function redactWhole(text: string, secrets: readonly string[]): string {
   const longestFirst = secrets.toSorted((a, b) => b.length - a.length);
-  let masked = "";
+  let redacted = "";
   for (let at = 0; at < text.length; ) {
     const secret = longestFirst.find((candidate) => text.startsWith(candidate, at));
-    masked += secret === undefined ? text[at] : "***";
+    redacted += secret === undefined ? text[at] : "***";
     at += secret?.length ?? 1;
   }
-  return masked;
+  return redacted;
 }

@@ -9,36 +9,36 @@ import { listen } from "../support/listen.js";
 import { describeWithService } from "../support/needs-service.js";
 import { POSTGRES } from "../support/postgres-service.js";
 import { spawnServer } from "../support/spawn-server.js";
-import { type LedgerPlan, openPlannedLedger, type UpstreamTaskPlan } from "./upstream-task-server.js";
+import { type LedgerPlan, openPlannedLedger, type JobPlan } from "./job-server.js";
 
-const PROGRAM = new URL("upstream-task-server.ts", import.meta.url);
+const PROGRAM = new URL("job-server.ts", import.meta.url);
 const CALLER_KEY = "caller-canary-8c33f0";
 const PATIENCE = { timeout: 20_000, interval: 20 };
 
-/** A provider that works with tasks. They are done when the test says so. */
+/** A provider that works with jobs. They are done when the test says so. */
 async function startProvider() {
   const submitted: string[] = [];
   const polls = new Map<string, number>();
   let isDone = false;
   const { url, close } = await listen((request, response) => {
-    const task = /\/tasks\/(.+)$/.exec(request.url ?? "")?.[1];
+    const job = /\/jobs\/(.+)$/.exec(request.url ?? "")?.[1];
     response.setHeader("content-type", "application/json");
-    if (task === undefined) {
+    if (job === undefined) {
       const id = `t${submitted.length}`;
       submitted.push(id);
       // The gateway has sent the whole request.
-      request.resume().on("end", () => response.end(JSON.stringify({ task_id: id })));
+      request.resume().on("end", () => response.end(JSON.stringify({ job_id: id })));
       return;
     }
-    polls.set(task, (polls.get(task) ?? 0) + 1);
-    const result = { data: [{ url: `https://images.example/${task}.png` }], usage: { generated_images: 1 } };
+    polls.set(job, (polls.get(job) ?? 0) + 1);
+    const result = { data: [{ url: `https://images.example/${job}.png` }], usage: { generated_images: 1 } };
     response.end(JSON.stringify(isDone ? result : { status: "pending" }));
   });
   onTestFinished(close);
   return {
     url,
     submitted,
-    /** Resolves when this number of tasks was asked for since the last call. */
+    /** Resolves when this number of jobs was polled since the last call. */
     async polled(count: number): Promise<void> {
       polls.clear();
       await vi.waitFor(() => expect(polls.size).toBe(count), PATIENCE);
@@ -77,14 +77,14 @@ const SETTLED = {
   errors: [],
 };
 
-describe("a server that is killed while it waits for its provider's tasks is continued, twice, and submits nothing twice", () => {
+describe("a server that is killed while it waits for its provider's jobs is continued, twice, and submits nothing twice", () => {
   it("on SQLite", async () => {
     expect(await killTwice(openSqlite())).toEqual(SETTLED);
   });
 });
 
 await describeWithService(POSTGRES, (url) => {
-  it("a server that is killed while it waits for its provider's tasks is continued there too", async () => {
+  it("a server that is killed while it waits for its provider's jobs is continued there too", async () => {
     expect(await killTwice(openPostgres(url))).toEqual(SETTLED);
   });
 });
@@ -100,14 +100,14 @@ async function post(url: string, n: number, headers = {}): Promise<Response> {
 /** Kills two servers while they wait, and lets a third one end everything. */
 async function killTwice(planLedger: (aheadMs: number) => LedgerPlan): Promise<object> {
   const provider = await startProvider();
-  const plan = (starts: number): UpstreamTaskPlan => ({
+  const plan = (starts: number): JobPlan => ({
     ledger: planLedger(starts * 60_000),
     baseUrl: provider.url,
     callerKey: CALLER_KEY,
   });
-  const first = spawnServer<UpstreamTaskPlan>(PROGRAM);
-  const second = spawnServer<UpstreamTaskPlan>(PROGRAM);
-  const third = spawnServer<UpstreamTaskPlan>(PROGRAM);
+  const first = spawnServer<JobPlan>(PROGRAM);
+  const second = spawnServer<JobPlan>(PROGRAM);
+  const third = spawnServer<JobPlan>(PROGRAM);
   onTestFinished(async () => void (await Promise.all([first, second, third].map((server) => server.kill()))));
   const { url } = await first.start(plan(0));
   const accepted = await post(url, 2, { prefer: "respond-async" });

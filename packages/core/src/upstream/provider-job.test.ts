@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { ChannelOptions } from "../channels/channel.js";
+import type { Family } from "../families/family.js";
 import type { GatewayOptions } from "../gateway-options/options.js";
 import { darkroom, quickDarkroom } from "../testing/darkroom.js";
 import {
@@ -11,9 +12,9 @@ import {
 import { createVirtualTime } from "../testing/virtual-time.js";
 
 // It is imported on demand, which takes real time.
-beforeAll(() => import("./provider-task.js"));
+beforeAll(() => import("./provider-job.js"));
 
-/** A call as `GET /v1/tasks/1`, and when it came, in seconds after the first. */
+/** A call as `GET /v1/jobs/1`, and when it came, in seconds after the first. */
 type Step = readonly [call: string, atSeconds: number];
 
 interface Bench extends TestGateway {
@@ -77,7 +78,7 @@ function open(
   };
 }
 
-describe("a task that ends well", () => {
+describe("a job that ends well", () => {
   it("is polled after a growing wait, and its last poll is the response", async () => {
     const bench = open([() => ok(PENDING), () => ok(PENDING), () => ok(DONE)]);
     const { status, body } = await bench.ask();
@@ -85,9 +86,9 @@ describe("a task that ends well", () => {
     expect({ status, data: body["data"] }).toEqual({ status: 200, data: [{ url: LINK }] });
     expect(bench.steps).toEqual([
       ["/v1/develop", 0],
-      ["/v1/tasks/1", 1],
-      ["/v1/tasks/1", 2.1],
-      ["/v1/tasks/1", 3.31],
+      ["/v1/jobs/1", 1],
+      ["/v1/jobs/1", 2.1],
+      ["/v1/jobs/1", 3.31],
     ]);
     expect(bench.records).toMatchObject([
       { images: 1, charge: "0.1", upstreamRequestId: "1", attempts: [{ channel: "one", status: 200 }] },
@@ -98,8 +99,8 @@ describe("a task that ends well", () => {
   it("has its result fetched at once, if that is a call of its own", async () => {
     const bench = open([() => ok({ state: "done" }), () => ok(DONE)], { channel: { dialect: "fetched" } });
     expect((await bench.ask()).body["data"]).toEqual([{ url: LINK }]);
-    expect(bench.steps.map(([call]) => call)).toEqual(["/v1/develop", "/v1/tasks/1", "/v1/tasks/1/result"]);
-    expect(bench.steps.at(-1)).toEqual(["/v1/tasks/1/result", 1]);
+    expect(bench.steps.map(([call]) => call)).toEqual(["/v1/develop", "/v1/jobs/1", "/v1/jobs/1/result"]);
+    expect(bench.steps.at(-1)).toEqual(["/v1/jobs/1/result", 1]);
   });
 
   it.each([
@@ -125,8 +126,8 @@ describe("a task that ends well", () => {
   });
 
   it("is made several times for several images, on one hold and one record", async () => {
-    let tasks = 0;
-    const bench = open([() => ok(DONE)], { submission: () => ok({ id: `t${++tasks}`, cost: "0.03" }) });
+    let jobs = 0;
+    const bench = open([() => ok(DONE)], { submission: () => ok({ id: `t${++jobs}`, cost: "0.03" }) });
     const { status, body } = await bench.ask({ n: 3 });
 
     expect({ status, data: body["data"] }).toEqual({
@@ -170,8 +171,8 @@ describe("a poll that fails is repeated, and nothing is submitted again", () => 
       ],
     });
     expect((await bench.ask()).status).toBe(200);
-    expect(bench.steps.map(([call]) => call)).toEqual(["/v1/develop", ...Array(3).fill("/v1/tasks/1")]);
-    expect(bench.logs).toMatchObject([{ level: "warn", fields: { channel: "one", task: "1" } }]);
+    expect(bench.steps.map(([call]) => call)).toEqual(["/v1/develop", ...Array(3).fill("/v1/jobs/1")]);
+    expect(bench.logs).toMatchObject([{ level: "warn", fields: { channel: "one", job: "1" } }]);
   });
 
   it("after the time that a 429 names", async () => {
@@ -304,7 +305,7 @@ describe("after a submission was accepted, no end leads to another channel", () 
   });
 });
 
-it("the failure of an accepted task is that of the request, also after another channel failed worse", async () => {
+it("the failure of an accepted job is that of the request, also after another channel failed worse", async () => {
   const bench = open([() => ok({ state: "failed", kind: "rate", why: "busy" })], {
     submission: ({ headers }) =>
       headers.get("x-key") === "canary-one" ? Response.json({}, { status: 500 }) : ok({ id: "2" }),
@@ -317,7 +318,7 @@ it("the failure of an accepted task is that of the request, also after another c
   expect(bench.records).toMatchObject([{ channel: "two", errorCode: "busy", upstreamRequestId: "2" }]);
 });
 
-describe("a task whose provider refuses to tell about it", () => {
+describe("a job whose provider refuses to tell about it", () => {
   it.each<readonly [string, readonly (() => Response)[], number, number]>([
     ["five times in a row fails", [...Array(5).fill(gone), () => ok(DONE)], 502, 5],
     [
@@ -342,7 +343,7 @@ it.each([
   [
     "to a poll that failed, and to the cancellation",
     () => ok({ id: "1" }),
-    ["GET /v1/tasks/1", "DELETE /v1/tasks/1"],
+    ["GET /v1/jobs/1", "DELETE /v1/jobs/1"],
   ],
 ])("a response that is not read is ended: %s", async (_which, submit, expected) => {
   const ended: string[] = [];
@@ -372,8 +373,8 @@ it("a submission that is refused with a 2xx status goes to another channel", asy
   expect(bench.records).toMatchObject([{ channel: "two", attempts: [{ code: "busy" }, { status: 200 }] }]);
 });
 
-describe("the end of a task's time", () => {
-  it("is that of the channel, and the task is polled once more at its end", async () => {
+describe("the end of a job's time", () => {
+  it("is that of the channel, and the job is polled once more at its end", async () => {
     const bench = open([() => ok({ ...PENDING, wait: 7 })], {
       channel: { timeouts: { firstByteSeconds: 20 } },
     });
@@ -390,22 +391,22 @@ describe("the end of a task's time", () => {
     expect(bench.steps.map(([, at]) => at)).toEqual([0, 0.999, 19.999]);
   });
 
-  it("cancels the task if the provider can", async () => {
+  it("cancels the job if the provider can", async () => {
     const bench = open([() => ok(PENDING)], {
       channel: { dialect: "fetched", timeouts: { firstByteSeconds: 2 } },
     });
     await bench.ask();
-    expect(bench.calls.at(-1)?.url).toBe("https://darkroom.test/v1/tasks/1");
+    expect(bench.calls.at(-1)?.url).toBe("https://darkroom.test/v1/jobs/1");
     expect(bench.steps.map(([, at]) => at)).toEqual([0, 1, 2, 2]);
   });
 });
 
 describe("the key goes to the channel's own hosts only", () => {
   it.each([
-    ["another host", "https://elsewhere.test/tasks/1", false],
-    ["plain http", "http://eu.darkroom.test/tasks/1", false],
-    ["a host of the dialect", "https://eu.darkroom.test/tasks/1", true],
-    ["the channel's own", "https://darkroom.test/tasks/1", true],
+    ["another host", "https://elsewhere.test/jobs/1", false],
+    ["plain http", "http://eu.darkroom.test/jobs/1", false],
+    ["a host of the dialect", "https://eu.darkroom.test/jobs/1", true],
+    ["the channel's own", "https://darkroom.test/jobs/1", true],
   ])("%s: %s", async (_name, link, isAsked) => {
     const bench = open([() => ok(DONE)], { submission: () => ok({ id: "1", link }) });
     expect((await bench.ask()).status).toBe(isAsked ? 200 : 502);
@@ -418,7 +419,7 @@ describe("the key goes to the channel's own hosts only", () => {
 
 describe("the health of a channel", () => {
   it.each<readonly [string, readonly (() => Response)[], "cooling" | "ready"]>([
-    ["tasks that fail make it cool", [() => ok({ state: "failed", why: "boom" })], "cooling"],
+    ["jobs that fail make it cool", [() => ok({ state: "failed", why: "boom" })], "cooling"],
     ["refused content does not", [() => ok({ state: "failed", kind: "content", why: "nude" })], "ready"],
   ])("%s", async (_name, polls, expected) => {
     const bench = open(polls);
@@ -428,7 +429,7 @@ describe("the health of a channel", () => {
   });
 });
 
-it("a client that leaves does not end the task", async () => {
+it("a client that leaves does not end the job", async () => {
   const leaving = new AbortController();
   const time = createVirtualTime();
   const polls: number[] = [];
@@ -474,9 +475,33 @@ it("a gateway that closes stops to wait, and leaves the hold of the request to t
   expect([...bench.records, ...bench.unresolved]).toEqual([]);
 });
 
-it("the probe of a channel waits for its task", async () => {
+it("the probe of a channel waits for its job", async () => {
   const bench = open([() => ok(DONE)]);
   const probing = bench.gateway.probeChannel("one", { fields: { prompt: "p" } });
   expect(await bench.ask()).toMatchObject({ status: 200 });
   expect(await probing).toMatchObject({ ok: true, keys: [{ images: 1 }] });
+});
+
+it("a family and an observer may use the names of older versions", async () => {
+  const { jobs, ...others } = darkroom;
+  const accepted: string[] = [];
+  const family: Family = {
+    ...others,
+    tasks: jobs && {
+      ...jobs,
+      readSubmission(body, request) {
+        const submission = jobs.readSubmission(body, request);
+        return "job" in submission ? { task: submission.job } : submission;
+      },
+    },
+  };
+  const taskAccepted = (id: string): void => void accepted.push(id);
+  const { ask, steps } = open([() => ok(DONE)], {
+    families: [family],
+    telemetry: { callStarted: () => ({ attemptStarted: () => ({ taskAccepted }) }) },
+  });
+
+  expect((await ask()).status).toBe(200);
+  expect(steps.map(([call]) => call)).toEqual(["/v1/develop", "/v1/jobs/1"]);
+  expect(accepted).toEqual(["1"]);
 });

@@ -1,35 +1,35 @@
-import { findDialect } from "../channels/channel.js";
-import type { ProviderTask, TaskProtocol } from "../families/task.js";
+import { findDialect, findJobs } from "../channels/channel.js";
+import type { ProviderJob, JobProtocol } from "../families/job.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
 import { checkOutcome, normalize } from "./check-exchanges.js";
 import { require, requireSame } from "./expect.js";
 import { type ClientResponse, createReplay, type Replay, type ReplayedCall, type Respond } from "./replay.js";
-import { createResponder, findResult, type Responder, toResponse } from "./respond.js";
+import { createResponder, findResult, jobOf, type Responder, toResponse } from "./respond.js";
 import type { FamilyCheck, FamilySubject, RecordedExchange, RecordedResponse } from "./subject.js";
 
-/** What a family must hold for an exchange with a task of its provider. */
-export function* checkTask(subject: FamilySubject, exchange: RecordedExchange): Iterable<FamilyCheck> {
+/** What a family must hold for an exchange with a job of its provider. */
+export function* checkJob(subject: FamilySubject, exchange: RecordedExchange): Iterable<FamilyCheck> {
   const { name, response } = exchange;
-  const { tasks } = findDialect(subject.family, subject.dialect);
-  // Without a task the provider refused the submission.
-  if (tasks === undefined || exchange.task === undefined) return;
-  const { polls } = exchange.task;
+  const jobs = findJobs(findDialect(subject.family, subject.dialect));
+  const job = jobOf(exchange);
+  // Without a job the provider refused the submission.
+  if (jobs === undefined || job === undefined) return;
   yield {
-    name: `${name}: is submitted once, also if the questions about its task fail`,
-    run: () => checkFailingQuestions(subject, exchange),
+    name: `${name}: is submitted once, also if the calls about its job fail`,
+    run: () => checkFailingCalls(subject, exchange),
   };
   yield {
-    name: `${name}: is not submitted again if the provider does not know its task any more`,
-    run: () => checkLostTask(subject, exchange),
+    name: `${name}: is not submitted again if the provider does not know its job any more`,
+    run: () => checkLostJob(subject, exchange),
   };
   yield {
     name: `${name}: is not submitted again if the response to the submission cannot be read`,
     run: () => checkLostId(subject, exchange),
   };
-  if (polls.length > 1) {
+  if (job.polls.length > 1) {
     yield {
-      name: `${name}: ends when the time of its task is over`,
-      run: () => checkDeadline(subject, exchange, tasks),
+      name: `${name}: ends when the time of its job is over`,
+      run: () => checkDeadline(subject, exchange, jobs),
     };
   }
   if (/"https?:/.test(JSON.stringify(response.body))) {
@@ -39,8 +39,8 @@ export function* checkTask(subject: FamilySubject, exchange: RecordedExchange): 
     };
   }
   yield {
-    name: `${name}: its task can be stored and continued by another process`,
-    run: () => checkStoredTask(tasks, subject, exchange, bodyOf(response)),
+    name: `${name}: its job can be stored and continued by another process`,
+    run: () => checkStoredJob(jobs, subject, exchange, bodyOf(response)),
   };
 }
 
@@ -60,8 +60,8 @@ function requireOneSubmission({ calls }: Pick<Replay, "calls">, { isSubmission }
   requireSame(calls.filter(isSubmission).length, 1, "A request that was accepted is submitted once.");
 }
 
-/** Each question fails in a different way before it gets its recorded response. */
-async function checkFailingQuestions(subject: FamilySubject, exchange: RecordedExchange): Promise<void> {
+/** Each call about the job fails in a different way before it gets its recorded response. */
+async function checkFailingCalls(subject: FamilySubject, exchange: RecordedExchange): Promise<void> {
   const responder = createResponder(exchange);
   const failures: readonly (() => Response)[] = [
     () => new Response("", { status: 500 }),
@@ -80,7 +80,7 @@ async function checkFailingQuestions(subject: FamilySubject, exchange: RecordedE
   checkOutcome(subject, exchange, { seen: replayed.seen, record: replayed.records[0] });
 }
 
-async function checkLostTask(subject: FamilySubject, exchange: RecordedExchange): Promise<void> {
+async function checkLostJob(subject: FamilySubject, exchange: RecordedExchange): Promise<void> {
   const responder = createResponder(exchange);
   const replayed = await replay(subject, exchange, (index, call) =>
     responder.isSubmission(call) ? responder.respond(index, call) : new Response("{}", { status: 404 }),
@@ -98,7 +98,7 @@ async function checkLostId(subject: FamilySubject, exchange: RecordedExchange): 
       return new Response(text);
     });
     requireOneSubmission(replayed, responder);
-    requireSame(replayed.calls.length, 1, "Without the id of a task nothing is asked.");
+    requireSame(replayed.calls.length, 1, "Without the id of a job no call about it is sent.");
     requireFailed(replayed);
   }
 }
@@ -107,27 +107,27 @@ async function checkLostId(subject: FamilySubject, exchange: RecordedExchange): 
 async function checkDeadline(
   subject: FamilySubject,
   exchange: RecordedExchange,
-  tasks: TaskProtocol,
+  jobs: JobProtocol,
 ): Promise<void> {
   const responder = createResponder(exchange);
-  const [pending] = exchange.task?.polls ?? [];
-  require(pending !== undefined, "A task has at least one poll.");
+  const [pending] = jobOf(exchange)?.polls ?? [];
+  require(pending !== undefined, "A job has at least one poll.");
   const replayed = await replay(subject, exchange, (index, call) =>
     responder.isSubmission(call) ? responder.respond(index, call) : toResponse(pending),
   );
   requireOneSubmission(replayed, responder);
-  requireSame(replayed.seen.status, 504, "The client gets a 504 when the time of the task is over.");
+  requireSame(replayed.seen.status, 504, "The client gets a 504 when the time of the job is over.");
   requireFailed(replayed);
   const lastCalls = replayed.calls.slice(-2).map(toComparable);
-  if (tasks.cancel !== undefined) {
-    require(lastCalls[0] !== lastCalls[1], "A task whose time is over is cancelled.", lastCalls);
+  if (jobs.cancel !== undefined) {
+    require(lastCalls[0] !== lastCalls[1], "A job whose time is over is cancelled.", lastCalls);
   }
 }
 
 /** @throws FamilyCheckError if the client got images, or they were charged */
 function requireFailed({ seen, records: [record] }: Replay & { readonly seen: ClientResponse }): void {
   require(seen.status >= 400, "The client gets an error.", seen);
-  requireSame(record?.images, 0, "A task without a result has no image.");
+  requireSame(record?.images, 0, "A job without a result has no image.");
   requireSame(record?.charge, "0", "Nothing is charged that the provider did not report as made.");
 }
 
@@ -147,37 +147,38 @@ async function checkOtherHosts(subject: FamilySubject, exchange: RecordedExchang
   requireSame(
     moving.map(({ url }) => url),
     [],
-    "A call about a task goes to the provider's own hosts.",
+    "A call about a job goes to the provider's own hosts.",
   );
 }
 
-/** What another process knows of a task is JSON, and a request without its prompt and its images. */
-async function checkStoredTask(
-  tasks: TaskProtocol,
+/** What another process knows of a job is JSON, and a request without its prompt and its images. */
+async function checkStoredJob(
+  jobs: JobProtocol,
   subject: FamilySubject,
   exchange: RecordedExchange,
   submission: JsonObject,
 ): Promise<void> {
   const request = normalize(subject, exchange.request);
-  const read = tasks.readSubmission(submission, request);
-  require("task" in read, "The submission was accepted.", read);
-  const stored = JSON.parse(JSON.stringify(read.task));
-  requireSame(stored, read.task, "A task is plain JSON.");
-  const callsOf = (task: ProviderTask): unknown => [
-    tasks.poll(task),
-    tasks.fetchResult?.(task),
-    tasks.cancel?.(task),
+  const read = jobs.readSubmission(submission, request);
+  require(!("failure" in read), "The submission was accepted.", read);
+  const job = "job" in read ? read.job : read.task;
+  const stored = JSON.parse(JSON.stringify(job));
+  requireSame(stored, job, "A job is plain JSON.");
+  const callsOf = (sent: ProviderJob): unknown => [
+    jobs.poll(sent),
+    jobs.fetchResult?.(sent),
+    jobs.cancel?.(sent),
   ];
-  requireSame(callsOf(stored), callsOf(read.task), "A stored task gives the same calls.");
+  requireSame(callsOf(stored), callsOf(job), "A stored job gives the same calls.");
   const dialect = findDialect(subject.family, subject.dialect);
   const result = bodyOf(findResult(exchange));
-  const kept = { ...request, prompt: "", images: [], upstreamFields: {} };
-  const { images } = dialect.fromUpstream(result, kept);
+  const shortened = { ...request, prompt: "", images: [], upstreamFields: {} };
+  const { images } = dialect.fromUpstream(result, shortened);
   requireSame(images.length, exchange.expects.images, "A result is read without the prompt and the images.");
 }
 
 function bodyOf({ body }: RecordedResponse): JsonObject {
-  require(isJsonObject(body), "The responses about a task are JSON.", body);
+  require(isJsonObject(body), "The responses about a job are JSON.", body);
   return body;
 }
 
