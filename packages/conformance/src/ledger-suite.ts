@@ -3,6 +3,7 @@ import {
   type BudgetLedger,
   KEPT_HOLDS,
   type Ledger,
+  type OutboxLedger,
   USAGE_HISTORY,
   USAGE_REPORTS,
 } from "@calotype/core/stores";
@@ -77,7 +78,7 @@ export function describeReports(name: string, open: OpenLedger<Ledger>): void {
 /** The tests of `BUDGET_STORE`. */
 export function describeBudgetStore(
   name: string,
-  open: OpenLedger<BudgetLedger>,
+  open: OpenLedger<BudgetLedger & OutboxLedger>,
   store: LedgerStore = {},
 ): void {
   describe(`the budgets of a ledger ${name}`, () => {

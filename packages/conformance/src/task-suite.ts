@@ -15,7 +15,6 @@ import { describeTaskShares } from "./task-suite/describe-task-shares.js";
 import { describeTaskStrings } from "./task-suite/describe-task-strings.js";
 import { describeTaskSweeps } from "./task-suite/describe-task-sweeps.js";
 import { describeWatching } from "./task-suite/describe-watching.js";
-import { describeWebhooks } from "./task-suite/describe-webhooks.js";
 import type { OpenTaskLedger } from "./task-suite/open-tasks.js";
 
 /** The tests that apply to a ledger with tasks. */
@@ -56,7 +55,6 @@ export function describeTasks(
     describeRepeats(open);
     describeTaskLists(open);
     describeTaskSweeps(open);
-    describeWebhooks(open);
     describeWatching(open);
     describeTaskStrings(open);
     if (isDurable) describeReopenedTasks(open);

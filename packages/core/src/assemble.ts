@@ -1,5 +1,4 @@
 import { createRefusals } from "#refusals";
-import type { AlertDelivery } from "./billing/delivery.js";
 import type { MinimalLedger } from "./billing/ledger.js";
 import { findAbility } from "./billing/ledger-ability.js";
 import type { LostPolicy } from "./billing/records.js";
@@ -7,7 +6,6 @@ import { healthIdsOf } from "./channels/channel.js";
 import { type Configuration, type ConfigurationContext, configure, configureFirst } from "./configuration.js";
 import type { Chore } from "./contract/chore.js";
 import type { CallObservation } from "./contract/observer.js";
-import { createAlertDelivery } from "./features/budgets/alert-delivery.js";
 import { BUDGET_STORE, type BudgetStore } from "./features/budgets/budget-store.js";
 import { CALLER_STORE, type CallerStore } from "./features/callers/caller-store.js";
 import { createStoredCallers, type StoredCallers } from "./features/callers/stored-callers.js";
@@ -27,6 +25,7 @@ import type { ModelsParts } from "./features/models-list/models-endpoint.js";
 import type { RefusalRecorder } from "./features/refusals/refusals.js";
 import { createResults, type Results } from "./features/results/results.js";
 import { createSweeper } from "./features/results/sweeper.js";
+import { OUTBOX, type Outbox } from "./features/outbox/outbox.js";
 import { TASK_STORE } from "./features/task-store/task-store.js";
 import { createTaskSubmissions, type Tasks } from "./features/tasks/submit.js";
 import { createTaskSweep, type SweepTasks } from "./features/tasks/sweep.js";
@@ -35,7 +34,11 @@ import { DEFAULT_TASKS } from "./features/tasks/task-options.js";
 import { createTaskWorker, type TaskWorker } from "./features/tasks/worker.js";
 import { createCallLog } from "./features/telemetry/call-log.js";
 import { createObservation } from "./features/telemetry/observation.js";
-import { type AlertWebhooksParts, createAlertWebhooks } from "./features/webhooks/budget-alerts.js";
+import {
+  type AlertDelivery,
+  type AlertReceivers,
+  createAlertDelivery,
+} from "./features/webhooks/alert-delivery.js";
 import { createWebhooks, type WebhookDelivery } from "./features/webhooks/webhooks.js";
 import { loadOptions } from "./gateway-options/load.js";
 import type { GatewayOptions } from "./gateway-options/options.js";
@@ -128,7 +131,6 @@ export function assembleGateway(
   const sweepTasks = tasks && createTaskSweep({ ...permanent, ...tasks });
   const webhooks = createWebhooks({
     ...permanent,
-    tasks: tasks?.store,
     endpoints: () => reloadable.current?.webhookEndpoints,
     writeSummary: writeTaskSummary,
   });
@@ -140,6 +142,7 @@ export function assembleGateway(
     continuer && { takeOver, stop: continuer.stop },
     worker,
     sweepTasks && { sweep: sweepTasks },
+    permanent.alerts,
     webhooks,
     { begin: () => reloadable.current && pauses.refresh(reloadable.current.channels) },
   ].filter((chore) => chore !== undefined);
@@ -175,6 +178,8 @@ interface PermanentParts
   readonly ledger: MinimalLedger;
   /** `undefined` if the ledger does not count by period. */
   readonly budgetStore: BudgetStore | undefined;
+  /** `undefined` if the ledger has none. */
+  readonly outbox: Outbox | undefined;
   readonly alerts: AlertDelivery;
   /** What a request costs if its outcome will never be known. */
   readonly onLost: LostPolicy;
@@ -192,7 +197,7 @@ interface LastingParts
   extends Pick<PermanentParts, "ledger" | "logger" | "observation" | "callerStore" | "storedCallers"> {
   /** Keeps `gateway.close()` waiting until the work is done. */
   readonly track: PipelineParts["track"];
-  readonly findEndpoints: AlertWebhooksParts["endpoints"];
+  readonly findEndpoints: NonNullable<AlertReceivers["endpoints"]>;
 }
 
 interface PermanentTasks extends Tasks {
@@ -215,14 +220,12 @@ function createPermanentParts(
     shareCooldown: createCooldownSharing(admissionStore, logger),
     createCrowdedError: createOwnCrowdedError,
   });
-  const { transport } = kernel;
   const refusals = createRefusals(kernel);
   const budgetStore = findAbility(ledger, BUDGET_STORE);
   const pauses = createPauses(admissionStore, now, logger);
   const results = options.results && createResults(options.results, { now, basePath, afterImage });
   const idempotency = withDefaults(DEFAULTS.idempotency, options.idempotency);
-  const alertWebhooks =
-    options.webhooks && createAlertWebhooks({ endpoints: findEndpoints, transport, now, logger });
+  const outbox = findAbility(ledger, OUTBOX);
   return {
     ...lasting,
     ...kernel,
@@ -231,10 +234,11 @@ function createPermanentParts(
     admissionStore,
     admission: createAdmission({ ...kernel, admissionStore, pauses, limits, idempotency }),
     budgetStore,
+    outbox,
     alerts: createAlertDelivery({
-      store: budgetStore,
-      send: options.onBudget,
-      webhooks: alertWebhooks,
+      outbox,
+      onBudget: options.onBudget,
+      endpoints: options.webhooks && findEndpoints,
       logger,
     }),
     limits,

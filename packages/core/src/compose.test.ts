@@ -8,19 +8,19 @@ import {
   GatewayError,
   limits,
 } from "./compose.js";
-import { seedream } from "./families/seedream/seedream.js";
+import { type Family, invalidRequest, seedream } from "./families/index.js";
 import { ARK_RESPONSE } from "./testing/test-gateway.js";
 
 const IMAGES = "http://localhost/v1/images/generations";
 
 /** Opens a gateway of the kernel and these features, and what it sent and recorded. */
-function open(features: Composition["features"], options: Partial<ComposeOptions> = {}) {
+function open(features: Composition["features"], options: Partial<ComposeOptions> = {}, family = seedream) {
   const sent: string[] = [];
   const charges: (string | null)[] = [];
   const gateway = composeGateway(
     {
-      models: { doodle: { family: "seedream" } },
-      channels: [{ id: "ark", family: "seedream", apiKey: "upstream-key" }],
+      models: { doodle: { family: family.name } },
+      channels: [{ id: "ark", family: family.name, apiKey: "upstream-key" }],
       callers: [{ id: "me", key: "sk-me", budget: "0.05" }],
       billing: { model_details: { doodle: { pricing_mode: "per-request", model_price: "0.03" } } },
       onUsage: ({ charge }) => charges.push(charge),
@@ -30,11 +30,11 @@ function open(features: Composition["features"], options: Partial<ComposeOptions
       },
       ...options,
     },
-    { families: [seedream], features },
+    { families: [family], features },
   );
-  const post = (body: object, headers: Record<string, string> = {}): Promise<Response> =>
+  const post = (body: object, headers: Record<string, string> = {}, url = IMAGES): Promise<Response> =>
     gateway.fetch(
-      new Request(IMAGES, {
+      new Request(url, {
         method: "POST",
         headers: { authorization: "Bearer sk-me", "content-type": "application/json", ...headers },
         body: JSON.stringify({ model: "doodle", prompt: "a fox", ...body }),
@@ -99,6 +99,37 @@ describe("a gateway of the kernel alone", () => {
     expect(sent).toHaveLength(2);
     await gateway.close();
     expect((await post({})).status).toBe(503);
+  });
+
+  it("serves the endpoints of its families, with their rules, and those of no other family", async () => {
+    const family: Family = {
+      ...seedream,
+      name: "studio",
+      nativeEndpoint: {
+        path: "/studio/images",
+        checkHeaders(headers) {
+          if (headers.get("x-studio-async") !== null) throw invalidRequest("Leave X-Studio-Async out.");
+        },
+        toErrorFields: ({ code }, requestId) => ({ reason: code, id: requestId }),
+      },
+    };
+    const { post, sent } = open([], {}, family);
+    const send = (path: string, headers?: Record<string, string>) =>
+      post({}, headers, `http://localhost${path}`);
+
+    const refused = await send("/studio/images", { "x-studio-async": "enable" });
+    expect(await refused.json()).toMatchObject({
+      reason: "invalid_request_error",
+      id: refused.headers.get("x-request-id"),
+      error: { message: "Leave X-Studio-Async out." },
+    });
+    const elsewhere = await send("/api/v3/images/generations");
+    expect(await elsewhere.json()).toEqual({
+      error: expect.objectContaining({ message: expect.stringContaining(" and /studio/images only.") }),
+    });
+    expect((await send("/api/v1/services/aigc/multimodal-generation/generation")).status).toBe(404);
+    expect(sent).toEqual([]);
+    expect((await send("/studio/images")).status).toBe(200);
   });
 
   it("reports every problem of its options", () => {

@@ -167,7 +167,7 @@ export function composeGateway(
     refused() {},
     track,
   };
-  const lifecycle = { ...permanent, alerts: undefined, chores };
+  const lifecycle = { ...permanent, chores };
   const maintenance = createMaintenance(lifecycle, dependencies.repeat);
   let closing: Promise<void> | undefined;
   const handler = createRequestHandler({
@@ -178,6 +178,7 @@ export function composeGateway(
       maintenance,
     },
     basePath,
+    families: composition.families,
     cors: contributed.cors,
     createRoutes: (host) => contributions.flatMap(({ routes }) => routes?.(host) ?? []),
     describeUnserved: ({ method }) => `This path is not served for ${method} requests.`,

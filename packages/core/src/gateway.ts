@@ -25,6 +25,7 @@ import { createGatewayUsage } from "./features/usage/gateway-usage.js";
 import type { GatewayUsage } from "./features/usage/usage-history.js";
 import { watchOptions } from "./features/watch-options/watch-options.js";
 import type { Webhooks } from "./features/webhooks/webhooks.js";
+import { BUILT_IN_FAMILIES } from "./gateway-options/check-options.js";
 import type { GatewayOptions } from "./gateway-options/options.js";
 import type { GatewayRequest, GatewayResponse } from "./http.js";
 import type { Dependencies } from "./kernel/kernel-parts.js";
@@ -35,7 +36,6 @@ import { createFetch, type WebHost } from "./kernel/web-host.js";
 import type { OptionsProblem } from "./options/options.js";
 import { findPriceProblems } from "./options/problems.js";
 import { type GatewayRoute, requestPath } from "./request/route.js";
-import { settlesWithin } from "./util/async.js";
 
 /** An image-generation gateway. */
 export interface Gateway extends ChannelControl {
@@ -96,7 +96,7 @@ export interface Gateway extends ChannelControl {
   readonly limits: LimitReports;
   /** The requests that were refused, which have no usage record. Read-only. */
   readonly refusals: Refusals;
-  /** The messages about ended tasks, and how to send them again. */
+  /** The messages about ended tasks and about budgets, and how to send them again. */
   readonly webhooks: Webhooks;
   /** Creates, changes and revokes callers at run time, in addition to those of the options. */
   readonly callers: Callers;
@@ -180,6 +180,7 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
   const handler = createRequestHandler({
     assembly,
     basePath,
+    families: [...BUILT_IN_FAMILIES, ...(options.families ?? [])],
     cors: createCors(options.cors),
     createRoutes: (host) => createRoutes(host, { assembly, options, checks, tasks }),
     describeUnserved: (request) => describeUnserved(request, { basePath, servesTasks: tasks !== undefined }),
@@ -328,10 +329,7 @@ async function runBatch(
     const count = await worker.runBatch(ms);
     await continued?.ended;
     await permanent.alerts.run();
-    await Promise.all([
-      webhooks.runBatch(WEBHOOK_BATCH_MS),
-      settlesWithin(permanent.alerts.sent(), WEBHOOK_BATCH_MS),
-    ]);
+    await webhooks.runBatch(WEBHOOK_BATCH_MS);
     return count;
   })();
   tracker.track(batch);

@@ -33,7 +33,7 @@ export type { HealthCheckStatus, HealthState } from "./features/health/healthz-e
 export type { LimitReports, LimitStatus } from "./features/limits/read-limits.js";
 export type { Refusal } from "./features/refusals/refusal.js";
 export type { Refusals } from "./features/refusals/refusals.js";
-export type { WebhookEndpointName, WebhookFilter, WebhookMessage } from "./features/task-store/task-store.js";
+export type { WebhookEndpointName, WebhookFilter, WebhookMessage } from "./features/outbox/outbox.js";
 export type { GatewayUsage } from "./features/usage/usage-history.js";
 export type { Webhooks } from "./features/webhooks/webhooks.js";
 export type { RunTasksOptions, TaskBatch } from "./gateway.js";

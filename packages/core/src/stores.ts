@@ -29,7 +29,6 @@ export {
 export { GatewayError } from "./errors.js";
 export {
   createAlert,
-  createAlertListeners,
   findAlerts,
   MAX_ALERT_AGE_MS,
   type StoredAlert,
@@ -45,6 +44,7 @@ export {
 } from "./features/limits/memory-store.js";
 export * from "./features/limits/store.js";
 export { createMemoryLedger } from "./features/memory-ledger/memory-ledger.js";
+export * from "./features/outbox/outbox.js";
 export * from "./features/periods/periods.js";
 export type { Refusal } from "./features/refusals/refusal.js";
 export * from "./features/refusals/refusal-store.js";

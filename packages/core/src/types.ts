@@ -120,7 +120,7 @@ export interface ImageRequest {
   readonly maxPixels?: number | undefined;
   /**
    * The most tokens for each image: of all kinds, or only of output if there is `maxInputTokens`. A report of more is cut,
-   * and the hold is computed from it. Default: one for each 256 pixels of `maxPixels`, by Ark's formula.
+   * and the hold is computed from it. Default: one for each 256 pixels of `maxPixels`.
    */
   readonly maxTokensPerImage?: number | undefined;
   /**

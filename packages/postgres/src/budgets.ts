@@ -1,14 +1,5 @@
-import {
-  type BudgetAlert,
-  type BudgetStore,
-  createAlert,
-  createAlertListeners,
-  isName,
-  readListLimit,
-  toPeriodBalance,
-  toStoredName,
-} from "@calotype/core/stores";
-import { type Database, type Row, readNumber, readText, toClock } from "./database.js";
+import { type BudgetStore, isName, readListLimit, toPeriodBalance } from "@calotype/core/stores";
+import { type Database, type Row, readText, toClock } from "./database.js";
 import type { Periods } from "./periods.js";
 
 /** What budgets work with. */
@@ -20,13 +11,12 @@ export interface BudgetsParts {
   readonly ready: () => Promise<void>;
 }
 
-/** The balances of periods and the alerts of a schema, and how to tell that this process has written an alert. */
+/** The balances of periods of a schema. */
 export function createBudgets(
   database: Database,
   { schema, now, periods, ready }: BudgetsParts,
-): { readonly store: BudgetStore; readonly tellAlerts: () => void } {
-  const listeners = createAlertListeners();
-  const store: BudgetStore = {
+): BudgetStore {
+  return {
     balance: async (caller, period) => {
       if (!isName(caller))
         throw new RangeError(`caller must be the id of a caller, not ${caller.slice(0, 60)}`);
@@ -83,54 +73,10 @@ export function createBudgets(
         toPeriodBalance(readText(row, "caller"), readText(row, "period"), readBalance(row)),
       );
     },
-    takeAlerts: async (limit, leaseMs) => {
-      await ready();
-      const rows = await database.run({
-        sql: `WITH due AS (
-            SELECT sequence FROM ${schema}.budget_alerts WHERE leased_until <= ${toClock("$1")}
-              ORDER BY sequence LIMIT $2 FOR UPDATE SKIP LOCKED
-          ), leased AS (
-            UPDATE ${schema}.budget_alerts a SET leased_until = ${toClock("$1")} + $3::float8 * interval '1 millisecond'
-              FROM due WHERE a.sequence = due.sequence RETURNING a.*
-          )
-          SELECT caller, period, threshold, budget, settled, floor(extract(epoch FROM created_at) * 1000) AS created_at
-            FROM leased ORDER BY sequence`,
-        values: [now(), limit, leaseMs],
-      });
-      return rows.map(readAlert);
-    },
-    markAlertsDelivered: async (alerts) => {
-      if (alerts.length === 0) return;
-      await ready();
-      const names = alerts.map(toStoredName);
-      await database.run({
-        sql: `DELETE FROM ${schema}.budget_alerts a
-          USING unnest($1::text[], $2::text[], $3::int[]) AS d (caller, period, threshold)
-          WHERE a.caller = d.caller AND a.period = d.period AND a.threshold = d.threshold`,
-        values: [
-          names.map(({ caller }) => caller),
-          names.map(({ periodKey }) => periodKey),
-          names.map(({ threshold }) => threshold),
-        ],
-      });
-    },
-    watch: listeners.watch,
   };
-  return { store, tellAlerts: listeners.tell };
 }
 
 const readBalance = (row: Row): { settled: string; held: string } => ({
   settled: readText(row, "settled"),
   held: readText(row, "held"),
 });
-
-function readAlert(row: Row): BudgetAlert {
-  return createAlert({
-    caller: readText(row, "caller"),
-    periodKey: readText(row, "period"),
-    threshold: readNumber(row, "threshold"),
-    budget: readText(row, "budget"),
-    settled: readText(row, "settled"),
-    at: readNumber(row, "created_at"),
-  });
-}

@@ -4,6 +4,7 @@ import {
   type CallerLedger,
   checkOptionNames,
   type HistoryLedger,
+  type OutboxLedger,
   type RefusalLedger,
   type TaskLedger,
 } from "@calotype/core/stores";
@@ -57,7 +58,13 @@ export interface PostgresLedgerOptions {
 }
 
 /** A ledger on PostgreSQL, with its tasks, callers and refused requests. */
-export interface PostgresLedger extends TaskLedger, CallerLedger, BudgetLedger, HistoryLedger, RefusalLedger {
+export interface PostgresLedger
+  extends TaskLedger,
+    CallerLedger,
+    BudgetLedger,
+    OutboxLedger,
+    HistoryLedger,
+    RefusalLedger {
   /**
    * Resolves when PostgreSQL can be reached and the tables exist. Rejects with the reason otherwise. Every other
    * method does the same first; call this one at startup to notice problems early.
@@ -109,7 +116,6 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
   const unsureHolds = createUnsureHolds();
   const periods = createPeriods(now);
   const sweep = createSweep(database, { schema, owner });
-  const outbox = createOutbox(database, { schema, now });
   const reports = createReports(database, schema);
 
   const oldRecords = createOldCounter(database, schema);
@@ -124,15 +130,17 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
     opening = open();
     await opening;
   };
-  const { store: budgets, tellAlerts } = createBudgets(database, { schema, now, periods, ready });
-  const statements = createStatements(database, { schema, owner, unsureHolds, periods, tellAlerts });
-  const writes = createWrites({ statements, unsureHolds, ready, timeoutMs });
   const notifications = createNotifications({
     pool,
     channel: channelOf(name),
     ownerId: owner.id,
     timeoutMs,
   });
+  const outbox = createOutbox(database, { schema, owner, notifications, ready });
+  const budgets = createBudgets(database, { schema, now, periods, ready });
+  const tellAlerts = (): void => notifications.tell([{ kind: "alert" }]);
+  const statements = createStatements(database, { schema, owner, unsureHolds, periods, tellAlerts });
+  const writes = createWrites({ statements, unsureHolds, ready, timeoutMs });
   const history = createHistory(database, { schema, ready, countOld: async () => await oldRecords.run() });
   const keptHolds = createKeptHolds({ database, schema, owner, ready });
   const tasks = createTasks({ database, schema, owner, periods, notifications, ready, timeoutMs });
@@ -160,6 +168,7 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
   return {
     ready,
     tasks: tasks.store,
+    outbox,
     callers,
     budgets,
     history,
@@ -173,14 +182,9 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
     },
     keepUpstream: keptHolds.keepUpstream,
     takeKept: keptHolds.takeKept,
-    takeUndelivered: async (limit, lease, onUnreadable) => {
-      await ready();
-      return await outbox.takeUndelivered(limit, lease, onUnreadable);
-    },
-    markDelivered: async (records) => {
-      await ready();
-      await outbox.markDelivered(records);
-    },
+    takeUndelivered: async (limit, lease, onUnreadable) =>
+      await outbox.lease("record", { limit, leaseMs: lease, onUnreadable }),
+    markDelivered: async (records) => await outbox.done("record", records),
     balance: async (caller) => {
       await ready();
       return await reports.balance(caller);

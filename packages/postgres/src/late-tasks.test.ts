@@ -184,14 +184,14 @@ await describeWithPostgres(
       await loseOnce("end_tasks", () => ledger.tasks.end(completionOf("1")));
       await proxy.deliver();
 
-      expect(await ledger.tasks.webhooks.list({}, 9)).toHaveLength(1);
+      expect(await ledger.outbox.list({}, 9)).toHaveLength(1);
       expect(await ledger.balance("me")).toEqual({ settled: "0.3", held: "0" });
-      const [message] = await ledger.tasks.webhooks.list({}, 9);
+      const [message] = await ledger.outbox.list({}, 9);
       const finish = () =>
-        ledger.tasks.webhooks.finish(message?.id ?? "", { kind: "retry", delayMs: 0, error: "503" });
+        ledger.outbox.finish(message?.id ?? "", { kind: "retry", delayMs: 0, error: "503" });
       await loseOnce("finish_message", finish);
       await proxy.deliver();
-      expect(await ledger.tasks.webhooks.list({}, 9)).toMatchObject([{ attempts: 1 }]);
+      expect(await ledger.outbox.list({}, 9)).toMatchObject([{ attempts: 1 }]);
     });
 
     it("counts once if its connection was lost after it had arrived", async () => {

@@ -102,7 +102,7 @@ await describeWithPostgres("a schema", ({ url, pool, nameSchema }) => {
     expect(await takeNames(ledger)).toEqual(["a", "b"]);
     await ledger.tasks.end(completionOf("a"));
     await ledger.tasks.cancel("me", "task_b");
-    expect(await ledger.tasks.webhooks.take({ limit: 9, leaseMs: 1000, except: [] })).toHaveLength(2);
+    expect(await ledger.outbox.lease("message", { limit: 9, leaseMs: 1000, except: [] })).toHaveLength(2);
     await ledger.tasks.sweep(SWEEP);
     expect(await ledger.totals("caller")).toMatchObject([{ requests: 3, charge: "1.1" }]);
 

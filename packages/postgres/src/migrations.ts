@@ -3,6 +3,7 @@ import { CALLERS } from "./sql/callers.js";
 import { HOURLY_TOTALS } from "./sql/hourly-totals.js";
 import { KEPT_HOLDS } from "./sql/kept-holds.js";
 import { LATE_RECORDS } from "./sql/late-records.js";
+import { OUTBOX } from "./sql/outbox.js";
 import { REFUSALS } from "./sql/refusals.js";
 import { SENT_TASKS } from "./sql/sent-tasks.js";
 import { TASK_ENDS } from "./sql/task-ends.js";
@@ -541,6 +542,7 @@ export const MIGRATIONS: readonly string[] = [
   REFUSALS,
   TASK_SHARES,
   LATE_RECORDS,
+  OUTBOX,
 ];
 
 /**

@@ -6,9 +6,11 @@ import type { PostgresPool } from "./pool.js";
 import { describeWithPostgres } from "./testing/describe-with-postgres.js";
 import { completionOf, SWEEP, takeNames, taskOf } from "./testing/tasks.js";
 
+type Change = TaskChange | { readonly kind: "alert" | "message" };
+
 const QUEUED: TaskChange = { kind: "queued" };
 
-await describeWithPostgres("a listener of tasks", ({ url, pool, nameSchema }) => {
+await describeWithPostgres("a listener of tasks and of the outbox", ({ url, pool, nameSchema }) => {
   /** Two ledgers of one schema, the first on a pool of its own, with all that its listener is told. */
   const open = async ({ max = 10, wrap = (own: Pool): PostgresPool => own } = {}) => {
     const schema = nameSchema();
@@ -30,8 +32,14 @@ await describeWithPostgres("a listener of tasks", ({ url, pool, nameSchema }) =>
       return rowCount ?? 0;
     };
     const watch = () => {
-      const changes: TaskChange[] = [];
-      const stop = ledger.tasks.watch((change) => void changes.push(change));
+      const changes: Change[] = [];
+      const stops = [
+        ledger.tasks.watch((change) => void changes.push(change)),
+        ledger.outbox.watch((kind) => void changes.push({ kind })),
+      ];
+      const stop = (): void => {
+        for (const end of stops) end();
+      };
       return { changes, stop };
     };
     const untilListening = async (count = 1): Promise<void> => {
@@ -45,7 +53,7 @@ await describeWithPostgres("a listener of tasks", ({ url, pool, nameSchema }) =>
     const { changes } = watch();
     await untilListening();
     await vi.waitFor(() => expect(changes).toContainEqual(QUEUED));
-    const expectNext = async (expected: TaskChange, change: () => Promise<unknown>): Promise<void> => {
+    const expectNext = async (expected: Change, change: () => Promise<unknown>): Promise<void> => {
       changes.length = 0;
       await change();
       await vi.waitFor(() => expect(changes).toContainEqual(expected));
@@ -58,10 +66,10 @@ await describeWithPostgres("a listener of tasks", ({ url, pool, nameSchema }) =>
     await takeNames(other);
     await expectNext(changed, () => other.tasks.markSent("task_1"));
     await expectNext(changed, () => other.tasks.addImages("task_1", ["one"]));
-    await expectNext({ kind: "webhook" }, () => other.tasks.end(completionOf("1")));
+    await expectNext({ kind: "message" }, () => other.tasks.end(completionOf("1")));
     expect(changes).toContainEqual(changed);
-    await expectNext({ kind: "webhook" }, () => other.tasks.webhooks.replay({}));
-    await expectNext({ kind: "webhook" }, () => other.tasks.webhooks.setDisabled("me", "shop", false));
+    await expectNext({ kind: "message" }, () => other.outbox.replay({}));
+    await expectNext({ kind: "message" }, () => other.outbox.setDisabled("me", "shop", false));
     await other.tasks.submit(...taskOf("2", { ttlMs: 0 }));
     await expectNext({ kind: "changed", id: "task_2" }, () => other.tasks.sweep(SWEEP));
     expect(await ledger.tasks.find("me", "task_2")).toMatchObject({ status: "failed" });

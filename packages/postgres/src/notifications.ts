@@ -3,8 +3,11 @@ import type { TaskChange } from "@calotype/core/stores";
 import { guardClient, type PostgresClient, type PostgresPool } from "./pool.js";
 import { withDeadline } from "./with-deadline.js";
 
-/** A change of a task, or of a caller; without an id, any caller may have changed. */
-type LedgerChange = TaskChange | { readonly kind: "caller"; readonly id?: string | undefined };
+/** A change of a task, an entry of the outbox that is due, or a change of a caller; without an id, any caller may have changed. */
+type LedgerChange =
+  | TaskChange
+  | { readonly kind: "alert" | "message" }
+  | { readonly kind: "caller"; readonly id?: string | undefined };
 
 /** Tells listeners about changes, also about those by other processes. */
 export interface Notifications {
@@ -155,7 +158,7 @@ function readChanges(payload: string, ownerId: string): LedgerChange[] {
   const ids = Array.isArray(changed) ? changed.filter((id) => typeof id === "string") : [];
   const changes: LedgerChange[] = ids.map((id) => ({ kind: "changed", id }));
   if (queued === true) changes.push({ kind: "queued" });
-  if (webhook === true) changes.push({ kind: "webhook" });
+  if (webhook === true) changes.push({ kind: "message" });
   if (typeof caller === "string") changes.push({ kind: "caller", id: caller });
   if (callers === true) changes.push({ kind: "caller" });
   return changes;

@@ -1,52 +1,324 @@
-import { createTakenRecords, type Outbox, type UsageRecord } from "@calotype/core/stores";
-import { type Database, type Row, readText, toClock } from "./database.js";
+import { randomUUID } from "node:crypto";
+import {
+  type BudgetAlert,
+  checkWebhookAttempt,
+  createAlert,
+  createTakenRecords,
+  isName,
+  type LeaseOptions,
+  type Outbox,
+  type OutboxEntries,
+  type OutboxKind,
+  toStoredName,
+  type UsageRecord,
+  type WebhookEntry,
+  type WebhookFilter,
+  type WebhookMessage,
+} from "@calotype/core/stores";
+import { type Database, type Row, readNumber, readText, toClock } from "./database.js";
+import type { Notifications } from "./notifications.js";
+import type { Owner } from "./owner.js";
+import { readOneOf, readOptional, readTask, taskColumns, toMs } from "./task-rows.js";
 
-/** The dependencies of an outbox. */
-export interface OutboxOptions {
+/** What an outbox works with. */
+export interface OutboxContext {
   readonly schema: string;
-  readonly now: () => number | null;
+  readonly owner: Owner;
+  readonly notifications: Pick<Notifications, "tell" | "watch">;
+  readonly ready: () => Promise<void>;
 }
 
-/** The records of a schema that are not marked as delivered. */
-export function createOutbox(database: Database, { schema, now }: OutboxOptions): Outbox {
+/** The maximum number of messages that one transaction replays. */
+const BATCH = 1000;
+
+/** The outbox of a schema. The functions that settle and that end tasks write its entries. */
+export function createOutbox(
+  database: Database,
+  { schema, owner, notifications, ready }: OutboxContext,
+): Outbox {
+  const table = `${schema}.outbox_entries`;
+  const notify = `${schema}.tell($1, false, true, '{}')`;
+
   /**
-   * Leases the oldest records after a position in the order. Skips records that another process is leasing at the
-   * same time.
+   * Leases the oldest entries after a position in the order. Skips entries that another process is leasing at the same time.
+   *
+   * @param columns of the leased entries `l`
    */
-  const lease = async (behind: string, limit: number, leaseMs: number): Promise<readonly Row[]> =>
+  const leaseInOrder = async (
+    {
+      condition,
+      columns,
+      join = "",
+    }: { readonly condition: string; readonly columns: string; readonly join?: string },
+    { behind, limit, leaseMs }: { readonly behind: string; readonly limit: number; readonly leaseMs: number },
+  ): Promise<readonly Row[]> =>
     await database.run({
       sql: `WITH due AS (
-          SELECT sequence FROM ${schema}.outbox WHERE leased_until <= ${toClock("$1")} AND sequence > $4
+          SELECT sequence FROM ${table} WHERE ${condition} AND due_at <= ${toClock("$1")} AND sequence > $4
             ORDER BY sequence LIMIT $2 FOR UPDATE SKIP LOCKED
         ), leased AS (
-          UPDATE ${schema}.outbox o SET leased_until = ${toClock("$1")} + $3::float8 * interval '1 millisecond'
-            FROM due WHERE o.sequence = due.sequence RETURNING o.sequence, o.id, o.state
+          UPDATE ${table} e SET due_at = ${toClock("$1")} + $3::float8 * interval '1 millisecond'
+            FROM due WHERE e.sequence = due.sequence RETURNING e.*
         )
-        SELECT l.sequence, l.id, r.record::text AS record FROM leased l
-          JOIN ${schema}.records r ON r.id = l.id AND r.state = l.state ORDER BY l.sequence`,
-      values: [now(), limit, leaseMs, behind],
+        SELECT l.sequence, ${columns} FROM leased l ${join} ORDER BY l.sequence`,
+      values: [owner.now(), limit, leaseMs, behind],
     });
 
-  return {
-    takeUndelivered: async (limit, leaseMs, onUnreadable) => {
-      const taken = createTakenRecords(limit);
-      let behind = "0";
-      let rows: readonly Row[];
-      do {
-        rows = await lease(behind, taken.countWanted(), leaseMs);
-        behind = rows.length === 0 ? behind : readText(rows.at(-1), "sequence");
-      } while (taken.add(rows.map((row) => ({ id: readText(row, "id"), json: readText(row, "record") }))));
-      for (const failure of taken.failures) onUnreadable?.(failure);
-      return taken.records;
-    },
-    markDelivered: async (records) => {
-      if (records.length === 0) return;
-      // A record has one version of each state at most.
-      await database.run({
-        sql: `DELETE FROM ${schema}.outbox o USING unnest($1::text[], $2::text[]) AS d (id, state)
-          WHERE o.id = d.id AND o.state = d.state`,
-        values: [records.map(({ id }) => id), records.map(({ state }: UsageRecord) => state)],
+  async function leaseRecords({ limit, leaseMs, onUnreadable }: LeaseOptions): Promise<UsageRecord[]> {
+    const select = {
+      condition: "record IS NOT NULL",
+      columns: "l.record AS id, r.record::text AS record",
+      join: `JOIN ${schema}.records r ON r.id = l.record AND r.state = l.state`,
+    };
+    const taken = createTakenRecords(limit);
+    let behind = "0";
+    let rows: readonly Row[];
+    do {
+      rows = await leaseInOrder(select, { behind, limit: taken.countWanted(), leaseMs });
+      behind = rows.length === 0 ? behind : readText(rows.at(-1), "sequence");
+    } while (taken.add(rows.map((row) => ({ id: readText(row, "id"), json: readText(row, "record") }))));
+    for (const failure of taken.failures) onUnreadable?.(failure);
+    return taken.records;
+  }
+
+  async function leaseMessages({ limit, leaseMs, except = [] }: LeaseOptions): Promise<WebhookEntry[]> {
+    const endpoints = except.filter(
+      ({ caller, endpoint }) => isName(caller) && (endpoint === undefined || isName(endpoint)),
+    );
+    const rows = await database.call(() => ({
+      sql: `SELECT ${messageColumns("(w.message)")}, ${taskColumns("(w.task)")}
+        FROM ${schema}.lease_messages($1, $2, $3, $4, $5) w`,
+      values: [
+        limit,
+        leaseMs,
+        endpoints.map(({ caller }) => caller),
+        endpoints.map(({ endpoint }) => endpoint ?? null),
+        owner.now(),
+      ],
+    }));
+    return rows.map((row) => {
+      const message = readMessage(row);
+      const about = message.task === undefined ? { alert: readAlert(row) } : { task: readTask(row) };
+      return { id: message.id, message, ...about };
+    });
+  }
+
+  const leases: { [Kind in OutboxKind]: (options: LeaseOptions) => Promise<readonly OutboxEntries[Kind][]> } =
+    {
+      record: leaseRecords,
+      alert: async ({ limit, leaseMs }) => {
+        const select = {
+          condition: "threshold IS NOT NULL AND endpoint IS NULL",
+          columns: alertColumns("l"),
+        };
+        const rows = await leaseInOrder(select, { behind: "0", limit, leaseMs });
+        return rows.map(readAlert);
+      },
+      message: leaseMessages,
+    };
+
+  const ends: {
+    [Kind in "record" | "alert"]: (entries: readonly OutboxEntries[Kind][]) => Promise<unknown>;
+  } = {
+    // A record has one version of each state at most.
+    record: (records) =>
+      database.run({
+        sql: `DELETE FROM ${table} e USING unnest($1::text[], $2::text[]) AS d (id, state)
+          WHERE e.record = d.id AND e.state = d.state`,
+        values: [records.map(({ id }) => id), records.map(({ state }) => state)],
+      }),
+    alert: (alerts) => {
+      const names = alerts.map(toStoredName);
+      return database.run({
+        sql: `DELETE FROM ${table} e USING unnest($1::text[], $2::text[], $3::int[]) AS d (caller, period, threshold)
+          WHERE e.threshold IS NOT NULL AND e.endpoint IS NULL AND e.caller = d.caller AND e.period = d.period AND e.threshold = d.threshold`,
+        values: [
+          names.map(({ caller }) => caller),
+          names.map(({ periodKey }) => periodKey),
+          names.map(({ threshold }) => threshold),
+        ],
       });
     },
   };
+
+  /** Makes messages after a position in the order of writing wait again. Returns their positions. */
+  async function replayAfter(place: string, filter: WebhookFilter): Promise<string[]> {
+    const { condition, values } = toCondition(filter, 3);
+    const rows = await database.run({
+      sql: `WITH page AS (
+          SELECT m.sequence FROM ${table} m WHERE m.endpoint IS NOT NULL AND m.sequence > $1 AND ${condition}
+            ORDER BY m.sequence LIMIT ${BATCH} FOR UPDATE
+        ), replayed AS (
+          UPDATE ${table} m
+            SET state = 'waiting', attempts = 0, last_error = NULL, due_at = date_trunc('milliseconds', ${toClock("$2")})
+            FROM page WHERE m.sequence = page.sequence RETURNING page.sequence
+        )
+        SELECT sequence FROM replayed ORDER BY sequence`,
+      values: [place, owner.now(), ...values],
+    });
+    return rows.map((row) => readText(row, "sequence"));
+  }
+
+  return {
+    lease: async (kind, options) => {
+      await ready();
+      return await leases[kind](options);
+    },
+    done: async (kind, entries) => {
+      if (entries.length === 0) return;
+      await ready();
+      await ends[kind](entries);
+    },
+    finish: async (id, attempt) => {
+      checkWebhookAttempt(attempt);
+      await ready();
+      if (!isName(id)) return;
+      const { kind } = attempt;
+      // The same in each try of this call.
+      const number = randomUUID();
+      const delayMs = kind === "retry" ? attempt.delayMs : 0;
+      const error = kind === "delivered" ? null : attempt.error;
+      await database.call(() => ({
+        sql: `SELECT ${schema}.finish_message($1, $2, $3, $4, $5, $6)`,
+        values: [id, number, kind, delayMs, error, owner.now()],
+      }));
+    },
+    addMessages: async (alert, messages) => {
+      if (messages.length === 0) return;
+      await ready();
+      const { periodKey } = toStoredName(alert);
+      await database.run({
+        sql: `WITH added AS (
+            INSERT INTO ${table} (id, endpoint, task, state, due_at, caller, period, threshold, budget, settled, created_at)
+              SELECT n.id, n.endpoint, '', 'waiting', date_trunc('milliseconds', ${toClock("$4")}), $5, $6, $7, $8, $9,
+                  $10::timestamptz
+                FROM unnest($2::text[], $3::text[]) AS n (id, endpoint)
+              ON CONFLICT DO NOTHING
+          )
+          SELECT ${notify}`,
+        values: [
+          owner.id,
+          messages.map(({ id }) => id),
+          messages.map(({ endpoint }) => endpoint),
+          owner.now(),
+          alert.caller,
+          periodKey,
+          alert.threshold,
+          alert.budget,
+          alert.settled,
+          alert.time,
+        ],
+      });
+      notifications.tell([{ kind: "message" }]);
+    },
+    list: async (filter, limit) => {
+      await ready();
+      if (!isPossible(filter)) return [];
+      const { condition, values } = toCondition(filter, 2);
+      const rows = await database.run({
+        sql: `SELECT ${messageColumns("m")} FROM ${table} m WHERE m.endpoint IS NOT NULL AND ${condition}
+          ORDER BY m.sequence DESC LIMIT $1`,
+        values: [limit, ...values],
+      });
+      return rows.map(readMessage);
+    },
+    replay: async (filter) => {
+      await ready();
+      if (!isPossible(filter)) return 0;
+      let count = 0;
+      let places: string[] = [];
+      do {
+        places = await replayAfter(places.at(-1) ?? "0", filter);
+        count += places.length;
+      } while (places.length === BATCH);
+      if (count === 0) return 0;
+      await database.run({ sql: `SELECT ${notify}`, values: [owner.id] });
+      notifications.tell([{ kind: "message" }]);
+      return count;
+    },
+    setDisabled: async (caller, endpoint, isDisabled) => {
+      await ready();
+      if (!isPossible({ caller, endpoint })) return;
+      if (isDisabled) {
+        await database.run({
+          sql: `INSERT INTO ${schema}.disabled_webhooks (caller, endpoint) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+          values: [caller, endpoint],
+        });
+        return;
+      }
+      await database.run({
+        sql: `WITH enabled AS (DELETE FROM ${schema}.disabled_webhooks WHERE caller = $2 AND endpoint = $3)
+          SELECT ${notify}`,
+        values: [owner.id, caller, endpoint],
+      });
+      notifications.tell([{ kind: "message" }]);
+    },
+    listDisabled: async () => {
+      await ready();
+      const rows = await database.run({
+        sql: `SELECT caller, endpoint FROM ${schema}.disabled_webhooks ORDER BY caller, endpoint`,
+        values: [],
+      });
+      return rows.map((row) => ({ caller: readText(row, "caller"), endpoint: readText(row, "endpoint") }));
+    },
+    watch: (listener) =>
+      notifications.watch(({ kind }) => {
+        if (kind === "alert" || kind === "message") listener(kind);
+      }),
+  };
+}
+
+/** The columns that {@link readAlert} reads. Their names differ from those of a task. */
+const alertColumns = (row: string): string => `
+  ${row}.caller AS alert_caller, ${row}.period, ${row}.threshold, ${row}.budget, ${row}.settled,
+  floor(extract(epoch FROM ${row}.created_at) * 1000) AS reached_at`;
+
+function readAlert(row: Row): BudgetAlert {
+  return createAlert({
+    caller: readText(row, "alert_caller"),
+    periodKey: readText(row, "period"),
+    threshold: readNumber(row, "threshold"),
+    budget: readText(row, "budget"),
+    settled: readText(row, "settled"),
+    at: readNumber(row, "reached_at"),
+  });
+}
+
+/** The columns that {@link readMessage} reads. Their names differ from those of a task. */
+const messageColumns = (row: string): string => `
+  ${row}.id AS message_id, ${row}.task AS message_task, ${row}.endpoint, ${row}.state, ${row}.attempts,
+  ${toMs(`${row}.due_at`)} AS due_at, ${row}.last_error, ${alertColumns(row)}`;
+
+const STATES: readonly WebhookMessage["state"][] = ["waiting", "delivered", "given_up"];
+
+function readMessage(row: Row): WebhookMessage {
+  const lastError = readOptional(row, "last_error");
+  const task = readText(row, "message_task");
+  return {
+    id: readText(row, "message_id"),
+    ...(task === "" ? { alert: readAlert(row).id } : { task }),
+    caller: readText(row, "alert_caller"),
+    endpoint: readText(row, "endpoint"),
+    state: readOneOf(row, "state", STATES),
+    attempts: readNumber(row, "attempts"),
+    nextAt: readNumber(row, "due_at"),
+    ...(lastError !== undefined && { lastError }),
+  };
+}
+
+/** Whether PostgreSQL can store the names of the filter. Others have no messages, and must not be sent to it. */
+const isPossible = ({ caller, endpoint, task }: WebhookFilter): boolean =>
+  [caller, endpoint, task].every((name) => name === undefined || isName(name));
+
+/** The filter in SQL. Its values begin with this parameter. */
+function toCondition(
+  filter: WebhookFilter,
+  first: number,
+): { readonly condition: string; readonly values: readonly string[] } {
+  const fields = (["caller", "endpoint", "task", "state"] as const).flatMap((field) => {
+    const value = filter[field];
+    return value === undefined ? [] : [{ field, value }];
+  });
+  const conditions = fields.map(({ field }, at) => `m.${field} = $${first + at}`);
+  return { condition: ["true", ...conditions].join(" AND "), values: fields.map(({ value }) => value) };
 }

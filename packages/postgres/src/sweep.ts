@@ -114,13 +114,14 @@ export function createSweep(
     await database.run({
       sql: `WITH old AS (
           DELETE FROM ${schema}.released_holds WHERE released_at < clock_timestamp() - interval '1 day'
-        ), unread AS (
-          DELETE FROM ${schema}.budget_alerts
-            WHERE created_at < ${toClock("$1")} - ${MAX_ALERT_AGE_MS} * interval '1 millisecond'
         )
         DELETE FROM ${schema}.owners WHERE id IN (
           SELECT id FROM ${schema}.owners WHERE alive_until <= ${toClock("$1")} AND id <> $2 FOR UPDATE SKIP LOCKED)`,
       values: [owner.now(), owner.id],
+    });
+    await database.run({
+      sql: `SELECT ${schema}.forget_alerts(${toClock("$1")} - ${MAX_ALERT_AGE_MS} * interval '1 millisecond')`,
+      values: [owner.now()],
     });
   };
 

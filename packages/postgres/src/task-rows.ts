@@ -1,12 +1,11 @@
-import type { Task, TaskStatus, WebhookMessage } from "@calotype/core/stores";
+import type { Task, TaskStatus } from "@calotype/core/stores";
 import { type Row, readNumber, readText } from "./database.js";
 
 const STATUSES: readonly TaskStatus[] = ["queued", "in_progress", "completed", "failed", "cancelled"];
 const OPERATIONS: readonly Task["operation"][] = ["generate", "edit"];
-const MESSAGE_STATES: readonly WebhookMessage["state"][] = ["waiting", "delivered", "given_up"];
 
 /** Stored times are whole milliseconds. `extract` returns a float in PostgreSQL 13, so it is rounded. */
-const toMs = (time: string): string => `round(extract(epoch FROM ${time}) * 1000)::bigint`;
+export const toMs = (time: string): string => `round(extract(epoch FROM ${time}) * 1000)::bigint`;
 
 /** The columns that {@link readTask} reads, of a row of `tasks` with this name in SQL. */
 export const taskColumns = (row: string): string => `
@@ -41,25 +40,6 @@ export function readTask(row: Row): Task {
   };
 }
 
-/** The columns that {@link readMessage} reads. Their names differ from those of a task. */
-export const messageColumns = (row: string): string => `
-  ${row}.id AS message_id, ${row}.task AS message_task, ${row}.caller AS message_caller, ${row}.endpoint, ${row}.state,
-  ${row}.attempts, ${toMs(`${row}.next_at`)} AS next_at, ${row}.last_error`;
-
-export function readMessage(row: Row): WebhookMessage {
-  const lastError = readOptional(row, "last_error");
-  return {
-    id: readText(row, "message_id"),
-    task: readText(row, "message_task"),
-    caller: readText(row, "message_caller"),
-    endpoint: readText(row, "endpoint"),
-    state: readOneOf(row, "state", MESSAGE_STATES),
-    attempts: readNumber(row, "attempts"),
-    nextAt: readNumber(row, "next_at"),
-    ...(lastError !== undefined && { lastError }),
-  };
-}
-
 /** Returns the string in a column, or `undefined` if the column is null. */
 export function readOptional(row: Row, column: string): string | undefined {
   return row?.[column] === null ? undefined : readText(row, column);
@@ -68,7 +48,8 @@ export function readOptional(row: Row, column: string): string | undefined {
 /** Returns the value of a boolean column that is never null. */
 export const readFlag = (row: Row, column: string): boolean => readText(row, column) === "t";
 
-function readOneOf<T extends string>(row: Row, column: string, values: readonly T[]): T {
+/** Reads a string that is one of these. */
+export function readOneOf<T extends string>(row: Row, column: string, values: readonly T[]): T {
   const text = readText(row, column);
   const value = values.find((known) => known === text);
   if (value === undefined) {

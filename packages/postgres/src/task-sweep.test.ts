@@ -68,7 +68,7 @@ await describeWithPostgres("a sweep of tasks", ({ pool, nameSchema }) => {
     expect(await count()).toBe(12_000);
     await ledger.tasks.sweep(SWEEP);
     expect(await count()).toBe(11_000);
-    await ledger.tasks.webhooks.setDisabled("me", "shop", true);
+    await ledger.outbox.setDisabled("me", "shop", true);
     await ledger.tasks.sweep(SWEEP);
     await ledger.tasks.sweep(SWEEP);
 

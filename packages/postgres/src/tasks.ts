@@ -23,7 +23,6 @@ import {
   toSubmissionEntry,
 } from "./task-statements.js";
 import { createTaskSweep } from "./task-sweep.js";
-import { createWebhooks } from "./webhooks.js";
 import { createUnsureHolds } from "./writes.js";
 
 /** The tasks of a ledger. */
@@ -65,13 +64,12 @@ export function createTasks(parts: TasksParts): Tasks {
   const steps = createSteps();
   const statements = createTaskStatements(database, { schema, owner, steps, periods });
   const sweep = createTaskSweep(database, { schema, owner, steps });
-  const webhooks = createWebhooks(database, { schema, owner, notifications, ready });
   const unsureTasks = createUnsureHolds();
   const { tell } = notifications;
 
   const tellEnds = (ended: readonly EndedTask[]): void => {
     tell(ended.map(({ id }): TaskChange => ({ kind: "changed", id })));
-    if (ended.some(({ hasMessage }) => hasMessage)) tell([{ kind: "webhook" }]);
+    if (ended.some(({ hasMessage }) => hasMessage)) tell([{ kind: "message" }]);
   };
 
   const submissions = createBatchQueue(
@@ -142,7 +140,6 @@ export function createTasks(parts: TasksParts): Tasks {
   }
 
   const store: TaskStore = {
-    webhooks,
     submit: async (task, hold) => {
       const entry = toSubmissionEntry(task, hold);
       await ready();
@@ -211,7 +208,7 @@ export function createTasks(parts: TasksParts): Tasks {
     },
     watch: (listener) =>
       notifications.watch((change) => {
-        if (change.kind !== "caller") listener(change);
+        if (change.kind === "queued" || change.kind === "changed") listener(change);
       }),
   };
   return {

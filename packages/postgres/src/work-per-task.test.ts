@@ -57,7 +57,7 @@ await describeWithPostgres("the work of a call about a task", ({ url, nameSchema
       await call();
       return statements.map((sql) => /\.(\w+)\(/.exec(sql)?.[1] ?? sql);
     };
-    const { webhooks } = tasks;
+    const { outbox } = ledger;
 
     expect(await sentBy(() => tasks.submit(...taskOf("1", { webhooks: ["shop"] })))).toEqual([
       "submit_tasks_within_shares",
@@ -71,10 +71,10 @@ await describeWithPostgres("the work of a call about a task", ({ url, nameSchema
     expect(await sentBy(() => tasks.list("me", { limit: 9 }))).toEqual(["list_tasks"]);
     expect(await sentBy(() => tasks.cancel("me", "task_1"))).toEqual(["cancel_task"]);
     expect(await sentBy(() => tasks.putBack(["task_1"]))).toEqual(["put_back"]);
-    expect(await sentBy(() => webhooks.take({ limit: 9, leaseMs: 0, except: [] }))).toEqual([
-      "take_messages",
+    expect(await sentBy(() => outbox.lease("message", { limit: 9, leaseMs: 0, except: [] }))).toEqual([
+      "lease_messages",
     ]);
-    expect(await sentBy(() => webhooks.finish("msg_1", { kind: "delivered" }))).toEqual(["finish_message"]);
+    expect(await sentBy(() => outbox.finish("msg_1", { kind: "delivered" }))).toEqual(["finish_message"]);
     expect(
       await sentBy(() => Promise.all(["2", "3", "4"].map((name) => tasks.submit(...taskOf(name))))),
     ).toEqual(["submit_tasks_within_shares"]);
@@ -83,8 +83,8 @@ await describeWithPostgres("the work of a call about a task", ({ url, nameSchema
   it("does not grow with tables that were last analyzed when they were empty", async () => {
     const { ledger, query, countRowsRead } = await open();
     const { tasks } = ledger;
-    const { webhooks } = tasks;
-    for (const table of ["tasks", "holds", "balances", "webhook_messages", "records"]) {
+    const { outbox } = ledger;
+    for (const table of ["tasks", "holds", "balances", "outbox_entries", "records"]) {
       await query(`ANALYZE {schema}.${table}`);
     }
     // After some calls a session may keep its plans.
@@ -112,8 +112,12 @@ await describeWithPostgres("the work of a call about a task", ({ url, nameSchema
       ["find", 20, () => tasks.find("me", "task_first")],
       ["find another's", 20, () => tasks.find("me", "task_many_1")],
       ["list", 50, () => tasks.list("many", { limit: 10, after: "task_many_15000" })],
-      ["take messages", SEARCHED, () => webhooks.take({ limit: 1, leaseMs: 1_000, except: LEFT_OUT })],
-      ["finish", 20, () => webhooks.finish("msg_1", { kind: "retry", delayMs: 0, error: "503" })],
+      [
+        "take messages",
+        SEARCHED,
+        () => outbox.lease("message", { limit: 1, leaseMs: 1_000, except: LEFT_OUT }),
+      ],
+      ["finish", 20, () => outbox.finish("msg_1", { kind: "retry", delayMs: 0, error: "503" })],
       ["sweep", 150, () => tasks.sweep(SWEEP)],
       ["sweep of the ledger", 50, () => ledger.sweep({ onLost: "charge" })],
     ];
@@ -155,10 +159,10 @@ await describeWithPostgres("the work of a call about a task", ({ url, nameSchema
     expect(await takeNames(ledger, [], 2)).toEqual(["0", "many_1"]);
 
     for (const name of ["a1", "other1"]) await tasks.cancel(name.slice(0, -1), `task_${name}`);
-    await tasks.webhooks.setDisabled("other", "shop", true);
-    const messages = await tasks.webhooks.take({ limit: 9, leaseMs: 1_000, except: LEFT_OUT });
-    expect(messages.map(({ task }) => task.id)).toEqual(["task_a1"]);
-    expect(await tasks.webhooks.take({ limit: 9, leaseMs: 1_000, except: [] })).toHaveLength(9);
+    await ledger.outbox.setDisabled("other", "shop", true);
+    const messages = await ledger.outbox.lease("message", { limit: 9, leaseMs: 1_000, except: LEFT_OUT });
+    expect(messages.map(({ task }) => task?.id)).toEqual(["task_a1"]);
+    expect(await ledger.outbox.lease("message", { limit: 9, leaseMs: 1_000, except: [] })).toHaveLength(9);
   });
 });
 
@@ -176,8 +180,8 @@ async function runAll(ledger: PostgresLedger, name: string): Promise<void> {
   await tasks.cancel("me", `task_${name}_cancelled`);
   await tasks.find("me", `task_${name}`);
   await tasks.list("me", { limit: 10 });
-  const taken = await tasks.webhooks.take({ limit: 10, leaseMs: 1_000, except: LEFT_OUT });
-  for (const { message } of taken) await tasks.webhooks.finish(message.id, { kind: "delivered" });
+  const taken = await ledger.outbox.lease("message", { limit: 10, leaseMs: 1_000, except: LEFT_OUT });
+  for (const { message } of taken) await ledger.outbox.finish(message.id, { kind: "delivered" });
   await tasks.sweep(SWEEP);
   await ledger.sweep({ onLost: "charge" });
 }

@@ -31,6 +31,6 @@ it("an alert whose process was killed before its delivery is delivered by the ne
   });
   await gateway.close();
   aheadMs += 3_600_000;
-  expect(await ledger.budgets.takeAlerts(10, 1)).toEqual([]);
+  expect(await ledger.outbox.lease("alert", { limit: 10, leaseMs: 1 })).toEqual([]);
   await ledger.close();
 });

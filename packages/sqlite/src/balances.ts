@@ -2,17 +2,13 @@ import type { DatabaseSync } from "node:sqlite";
 import {
   addDecimals,
   type Balance,
-  type BudgetAlert,
   type BudgetStore,
-  createAlert,
-  createAlertListeners,
   type Decimal,
   findAlerts,
   findPeriod,
   formatDecimal,
   type HoldRecord,
   isAtMost,
-  MAX_ALERT_AGE_MS,
   negateDecimal,
   type PeriodBalance,
   type PeriodFilter,
@@ -20,12 +16,12 @@ import {
   readListLimit,
   type StoredHold,
   toPeriodBalance,
-  toStoredName,
 } from "@calotype/core/stores";
+import type { EntryTable } from "./outbox-table.js";
 import { type Row, readNumber, readText, readTextOrNull } from "./read-column.js";
 
 /**
- * The settled and held amounts of each caller, over all time and in its periods, and the alerts about them. A change also
+ * The settled and held amounts of each caller, over all time and in its periods. A change also
  * counts in the period, if there is one. Call everything in the transaction that changes the hold or record.
  */
 export interface Balances {
@@ -38,10 +34,6 @@ export interface Balances {
   charge(caller: string, amount: Decimal, period: string | undefined): void;
   /** Takes back a charge. */
   refund(caller: string, amount: Decimal, period: string | undefined): void;
-  /** Forgets alerts that waited for too long. */
-  removeOldAlerts(): void;
-  /** Tells the listeners of alerts that were written. Call it after a commit. */
-  tellAlerts(): void;
 }
 
 /** The hold as it is to be stored, or the balance that its budget was compared with. */
@@ -55,20 +47,16 @@ export interface BalancesContext {
   readonly now: () => number;
   /** Runs a query as soon as the database is not locked. */
   readonly read: <T>(query: () => T) => Promise<T>;
-  /** Runs an operation inside a transaction. */
-  readonly write: <T>(operation: () => T) => Promise<T>;
+  readonly outbox: Pick<EntryTable, "addAlert">;
 }
 
 /** The balances in the database. */
 export function createBalances(
   database: DatabaseSync,
-  { now, read: readWhenFree, write }: BalancesContext,
+  { now, read: readWhenFree, outbox }: BalancesContext,
 ): { readonly balances: Balances; readonly budgets: BudgetStore } {
   const totals = createAccounts(database);
   const periods = createPeriodAccounts(database);
-  const alerts = createAlerts(database, now);
-  const listeners = createAlertListeners();
-  let hasNewAlerts = false;
 
   const find = (caller: string, period: string | undefined): Account =>
     period === undefined ? totals.read(caller) : periods.read(caller, period);
@@ -83,14 +71,13 @@ export function createBalances(
     const { alerted = account.alerted } = { alerted: reached.at(-1) };
     put(caller, period, { ...account, settled: formatDecimal(settled), alerted });
     for (const threshold of reached) {
-      alerts.add({
+      outbox.addAlert({
         caller,
         periodKey: period ?? "",
         threshold,
         budget: account.budget ?? "0",
         settled: formatDecimal(settled),
       });
-      hasNewAlerts = true;
     }
   }
 
@@ -130,12 +117,6 @@ export function createBalances(
     },
     charge: settleEverywhere,
     refund: (caller, amount, period) => settleEverywhere(caller, negateDecimal(amount), period),
-    removeOldAlerts: () => alerts.removeOld(),
-    tellAlerts: () => {
-      if (!hasNewAlerts) return;
-      hasNewAlerts = false;
-      listeners.tell();
-    },
   };
 
   const budgets: BudgetStore = {
@@ -156,17 +137,6 @@ export function createBalances(
       const limit = readListLimit(filter.limit);
       return await readWhenFree(() => periods.list(filter, limit));
     },
-    takeAlerts: async (limit, leaseMs) => {
-      // A read, so that it costs no transaction if there is none.
-      if (!(await readWhenFree(() => alerts.isDue()))) return [];
-      return await write(() => alerts.take(limit, leaseMs));
-    },
-    markAlertsDelivered: async (delivered) => {
-      await write(() => {
-        for (const alert of delivered) alerts.remove(alert);
-      });
-    },
-    watch: listeners.watch,
   };
   return { balances, budgets };
 }
@@ -245,59 +215,5 @@ function createPeriodAccounts(database: DatabaseSync): PeriodAccounts {
           held: readText(row, "held"),
         }),
       ),
-  };
-}
-
-interface Alerts {
-  add(alert: {
-    readonly caller: string;
-    readonly periodKey: string;
-    readonly threshold: number;
-    readonly budget: string;
-    readonly settled: string;
-  }): void;
-  isDue(): boolean;
-  take(limit: number, leaseMs: number): BudgetAlert[];
-  remove(alert: BudgetAlert): void;
-  removeOld(): void;
-}
-
-function createAlerts(database: DatabaseSync, now: () => number): Alerts {
-  const insert = database.prepare(
-    `INSERT INTO budget_alerts (caller, period, threshold, budget, settled, created_at, leased_until)
-     VALUES (?, ?, ?, ?, ?, ?, 0)`,
-  );
-  const select = database.prepare(
-    `SELECT sequence, caller, period, threshold, budget, settled, created_at FROM budget_alerts
-     WHERE leased_until <= ? ORDER BY sequence LIMIT ?`,
-  );
-  const lease = database.prepare("UPDATE budget_alerts SET leased_until = ? WHERE sequence = ?");
-  const remove = database.prepare(
-    "DELETE FROM budget_alerts WHERE caller = ? AND period = ? AND threshold = ?",
-  );
-  const removeOld = database.prepare("DELETE FROM budget_alerts WHERE created_at < ?");
-  return {
-    add: ({ caller, periodKey, threshold, budget, settled }) =>
-      void insert.run(caller, periodKey, threshold, budget, settled, Math.floor(now())),
-    isDue: () => select.get(Math.floor(now()), 1) !== undefined,
-    take: (limit, leaseMs) => {
-      const instant = now();
-      return select.all(Math.floor(instant), limit).map((row) => {
-        lease.run(Math.ceil(instant + leaseMs), readNumber(row, "sequence"));
-        return createAlert({
-          caller: readText(row, "caller"),
-          periodKey: readText(row, "period"),
-          threshold: readNumber(row, "threshold"),
-          budget: readText(row, "budget"),
-          settled: readText(row, "settled"),
-          at: readNumber(row, "created_at"),
-        });
-      });
-    },
-    remove: (alert) => {
-      const { caller, periodKey, threshold } = toStoredName(alert);
-      remove.run(caller, periodKey, threshold);
-    },
-    removeOld: () => void removeOld.run(Math.floor(now() - MAX_ALERT_AGE_MS)),
   };
 }

@@ -3,6 +3,7 @@ import {
   type CallerLedger,
   checkOptionNames,
   type HistoryLedger,
+  type OutboxLedger,
   type RefusalLedger,
   reportFailures,
   type TaskLedger,
@@ -10,9 +11,10 @@ import {
 import { createBalances } from "./balances.js";
 import { createCallers } from "./callers.js";
 import { createHistory } from "./history.js";
-import { createHolds, createOutbox, createRecords, createSettlement } from "./holds-and-records.js";
+import { createHolds, createRecords, createSettlement } from "./holds-and-records.js";
 import { createHourlyTotals } from "./hourly-totals.js";
 import { openDatabase } from "./open-database.js";
+import { createOutbox } from "./outbox.js";
 import { createOwner, renewRegularly } from "./owner.js";
 import { createRefusals } from "./refusals.js";
 import { createReports } from "./reports.js";
@@ -48,10 +50,16 @@ export interface SqliteLedgerOptions {
 }
 
 /**
- * A ledger in an SQLite file, which also keeps tasks, callers and refused requests. `tasks.watch` and `callers.watch` tell the changes of this
+ * A ledger in an SQLite file, which also keeps tasks, callers and refused requests. `tasks.watch`, `outbox.watch` and `callers.watch` tell the changes of this
  * ledger object only: look for those of other processes now and then.
  */
-export interface SqliteLedger extends TaskLedger, CallerLedger, BudgetLedger, HistoryLedger, RefusalLedger {
+export interface SqliteLedger
+  extends TaskLedger,
+    CallerLedger,
+    BudgetLedger,
+    OutboxLedger,
+    HistoryLedger,
+    RefusalLedger {
   /**
    * Finishes the calls made so far and closes the file; later calls reject. Holds that are still open are lost at
    * once, not only when the lease expires: the next `sweep` of any process ends them. The same applies to tasks that were
@@ -100,7 +108,7 @@ export function createSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   const write = async <T>(operation: () => T): Promise<T> => {
     assertOpen();
     const result = await queue.run(operation);
-    balances.tellAlerts();
+    tellAdded();
     return result;
   };
   const read = async <T>(query: () => T): Promise<T> =>
@@ -108,18 +116,18 @@ export function createSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
       assertOpen();
       return query();
     });
-  const { balances, budgets } = createBalances(database, { now, read, write });
+  const { outbox, entries, tellAdded } = createOutbox(database, { now, read, write });
+  const { balances, budgets } = createBalances(database, { now, read, outbox: entries });
   const totals = createHourlyTotals(database);
-  const records = createRecords(database, totals);
+  const records = createRecords(database, { totals, outbox: entries });
   const holds = createHolds(database, { balances, owner, hasRecord: (id) => records.has(id), now });
-  const settlement = createSettlement({ balances, holds, records });
-  const outbox = createOutbox(database, now);
+  const settlement = createSettlement({ balances, holds, records, outbox: entries });
   const slices = createSlices(database, read, createTurns());
   const reports = createReports(slices);
   const { countOld, ...history } = createHistory(totals, { slices, read, write });
   // Not awaited. If it fails, the next report that needs it tries again and gets the error.
   countOld().catch(() => undefined);
-  const tasks = createTasks(database, { balances, settlement, owner, now, read, write });
+  const tasks = createTasks(database, { balances, settlement, outbox: entries, owner, now, read, write });
   const callers = createCallers(database, { now, read, write });
   const stopRenewing = renewRegularly(leaseSeconds, async () => await write(() => owner.renew()));
   const shutDown = async (): Promise<void> => {
@@ -130,6 +138,7 @@ export function createSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
 
   return {
     tasks,
+    outbox,
     callers,
     budgets,
     history,
@@ -148,12 +157,9 @@ export function createSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
       if (!(await read(() => holds.hasKept()))) return [];
       return await write(() => holds.takeKept(page));
     },
-    takeUndelivered: async (limit, leaseMs, onUnreadable) => {
-      const { records: taken, failures } = await write(() => outbox.take(limit, leaseMs));
-      for (const failure of failures) onUnreadable?.(failure);
-      return taken;
-    },
-    markDelivered: async (delivered) => await write(() => outbox.mark(delivered)),
+    takeUndelivered: async (limit, leaseMs, onUnreadable) =>
+      await outbox.lease("record", { limit, leaseMs, onUnreadable }),
+    markDelivered: async (delivered) => await outbox.done("record", delivered),
     balance: async (caller) => await read(() => balances.read(caller)),
     totals: async (by, filter, reportOptions) => await reports.totals(by, filter, reportOptions),
     records: (filter, reportOptions) => reports.records(filter, reportOptions),

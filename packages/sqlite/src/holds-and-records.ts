@@ -4,7 +4,6 @@ import {
   checkRecord,
   checkUpstream,
   compareAge,
-  createTakenRecords,
   type EntryFailure,
   type HoldRecord,
   type HoldResult,
@@ -18,7 +17,6 @@ import {
   type SettleResult,
   type StoredHold,
   type TakeKeptOptions,
-  type TakenRecords,
   toReleasedRecord,
   toUnresolvedRecord,
   type UnresolvedRecord,
@@ -27,8 +25,9 @@ import {
 } from "@calotype/core/stores";
 import type { Balances } from "./balances.js";
 import type { CountedRecord, HourlyTotals } from "./hourly-totals.js";
+import type { EntryTable } from "./outbox-table.js";
 import type { Owner } from "./owner.js";
-import { type Row, readNumber, readText } from "./read-column.js";
+import { type Row, readText } from "./read-column.js";
 
 /** Ends holds. Everything here runs inside a transaction. */
 export interface Settlement {
@@ -51,10 +50,11 @@ export interface SettlementContext {
   readonly balances: Balances;
   readonly holds: Holds;
   readonly records: Records;
+  readonly outbox: Pick<EntryTable, "removeOld">;
 }
 
 /** Joins holds, records and balances. */
-export function createSettlement({ balances, holds, records }: SettlementContext): Settlement {
+export function createSettlement({ balances, holds, records, outbox }: SettlementContext): Settlement {
   const keep = (record: UsageRecord): void => {
     records.put(record);
     balances.charge(record.caller, readDecimal(record.charge), record.period);
@@ -98,7 +98,7 @@ export function createSettlement({ balances, holds, records }: SettlementContext
       keep(toReleasedRecord(known));
     },
     sweep: (onLost, own) => {
-      balances.removeOldAlerts();
+      outbox.removeOld();
       const lost = holds.findLost({ own });
       const swept = lost.holds.map((hold) => {
         holds.end(hold.id);
@@ -234,14 +234,16 @@ export interface Records {
 }
 
 /** The records in the database, and their totals. */
-export function createRecords(database: DatabaseSync, totals: HourlyTotals): Records {
+export function createRecords(
+  database: DatabaseSync,
+  { totals, outbox }: { readonly totals: HourlyTotals; readonly outbox: Pick<EntryTable, "addRecord"> },
+): Records {
   const selectId = database.prepare("SELECT 1 FROM records WHERE id = ?");
   const select = database.prepare("SELECT record FROM records WHERE id = ?");
-  // A replaced record gets a new sequence, so that it is delivered as the newest.
   const replace = database.prepare(
     `INSERT OR REPLACE INTO records (id, state, time, caller, model, channel, images, charge, period, record,
-       outcome, duration_ms, tokens, leased_until)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`,
+       outcome, duration_ms, tokens)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   // A record of an older version may not be counted yet.
   const selectCounted = database.prepare("SELECT 1 FROM records WHERE id = ? AND outcome IS NOT NULL");
@@ -273,6 +275,7 @@ export function createRecords(database: DatabaseSync, totals: HourlyTotals): Rec
         durationMs,
         tokens,
       );
+      outbox.addRecord(id, state);
       totals.change(counted, facts, 1);
     },
     takeBack: (record) => {
@@ -286,42 +289,4 @@ function toCounted(record: UsageRecord): CountedRecord {
   const { caller, model, images, charge } = record;
   const channel = record.state === "settled" ? record.channel : "";
   return { time: Date.parse(record.time), caller, model, channel, images, charge };
-}
-
-/** The records that are not marked as delivered. Everything here runs inside a transaction. */
-export interface RecordOutbox {
-  take(limit: number, leaseMs: number): TakenRecords;
-  mark(records: readonly UsageRecord[]): void;
-}
-
-/** Records that are not leased, after a position in the order in which they were stored. */
-export const SELECT_UNDELIVERED = `SELECT sequence, id, record FROM records
-  WHERE leased_until IS NOT NULL AND leased_until <= ? AND sequence > ? ORDER BY sequence LIMIT ?`;
-
-/** The records of the database that are not marked as delivered. */
-export function createOutbox(database: DatabaseSync, now: () => number): RecordOutbox {
-  const select = database.prepare(SELECT_UNDELIVERED);
-  const lease = database.prepare("UPDATE records SET leased_until = ? WHERE sequence = ?");
-  // A record has one version of each state at most.
-  const mark = database.prepare("UPDATE records SET leased_until = NULL WHERE id = ? AND state = ?");
-
-  return {
-    take: (limit, leaseMs) => {
-      const instant = now();
-      const taken = createTakenRecords(limit);
-      let behind = 0;
-      let rows: readonly Row[];
-      do {
-        rows = select.all(Math.floor(instant), behind, taken.countWanted());
-        for (const row of rows) {
-          behind = readNumber(row, "sequence");
-          lease.run(Math.ceil(instant + leaseMs), behind);
-        }
-      } while (taken.add(rows.map((row) => ({ id: readText(row, "id"), json: readText(row, "record") }))));
-      return taken;
-    },
-    mark: (records) => {
-      for (const { id, state } of records) mark.run(id, state);
-    },
-  };
 }

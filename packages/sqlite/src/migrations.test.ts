@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
 import { createSqliteLedger } from "./create-sqlite-ledger.js";
-import { assertOurFile, migrate } from "./migrations.js";
+import { assertOurFile, MIGRATIONS, migrate } from "./migrations.js";
 import { recordOf, START } from "./testing/entries.js";
 import { FORMAT_1 } from "./testing/format-1.js";
 import { readAll } from "./testing/read-all.js";
@@ -125,10 +125,50 @@ it("a file of version 0.1 is updated once if several open it, and goes on for a 
   const ledgers = [0, 1, 2].map(() => createSqliteLedger({ path, now: () => START }));
   for (const [at, ledger] of ledgers.entries()) await submit(ledger, String(at));
 
-  expect(versionOf(old)).toBe(9);
+  expect(versionOf(old)).toBe(10);
   expect(count.get()).toMatchObject({ count: 1 });
   old.prepare("DELETE FROM holds").run();
   expect(await ledgers[0]?.tasks.list("me", { limit: 9 })).toHaveLength(3);
   old.close();
   for (const ledger of ledgers) await ledger.close();
+});
+
+it("a file from before the outbox keeps what was not delivered, and its messages", async () => {
+  const path = temporaryFile();
+  const database = new DatabaseSync(path);
+  migrate(database, MIGRATIONS.slice(0, 9));
+  const record = recordOf({ id: "req_1" });
+  database.exec(`
+    INSERT INTO records (id, state, time, caller, model, channel, images, charge, record, leased_until)
+      VALUES ('req_0', 'settled', 0, 'me', 'm', 'c', 1, '0', '${JSON.stringify({ ...record, id: "req_0" })}', NULL),
+        ('req_1', 'settled', 0, 'me', 'm', 'c', 1, '0', '${JSON.stringify(record)}', 0);
+    INSERT INTO budget_alerts (caller, period, threshold, budget, settled, created_at, leased_until)
+      VALUES ('me', '', 50, '10', '5', ${START}, 0), ('me', '2026-01-01 month UTC', 80, '10', '8', ${START}, ${START + 1});
+    INSERT INTO tasks (id, request_id, caller, model, operation, status, created_at, expires_at, ended_at, keep_ms, delete_at,
+        webhooks, images)
+      VALUES ('task_1', 'req_1', 'me', 'm', 'generate', 'cancelled', ${START}, ${START}, ${START}, 1, ${START}, '[]', '[]');
+    INSERT INTO webhook_messages (id, task, caller, endpoint, state, attempts, next_at, last_error)
+      VALUES ('msg_1', 1, 'me', 'shop', 'waiting', 2, 0, '503'), ('msg_2', 1, 'me', 'log', 'delivered', 1, 0, NULL);
+    INSERT INTO webhook_queues VALUES ('me', 'shop', 0);`);
+  database.close();
+  const ledger = createSqliteLedger({ path, now: () => START });
+  const options = { limit: 9, leaseMs: 1 };
+
+  expect(await ledger.outbox.lease("record", options)).toEqual([record]);
+  const [alert] = await ledger.outbox.lease("alert", options);
+  expect(alert).toMatchObject({ id: "total 50 me", caller: "me", threshold: 50, settled: "5" });
+  expect(await ledger.outbox.lease("message", options)).toMatchObject([
+    { message: { id: "msg_1", task: "task_1", attempts: 2, lastError: "503" }, task: { id: "task_1" } },
+  ]);
+  expect((await ledger.outbox.list({}, 9)).map(({ id, state }) => [id, state])).toEqual([
+    ["msg_2", "delivered"],
+    ["msg_1", "waiting"],
+  ]);
+  await ledger.outbox.done("alert", alert === undefined ? [] : [alert]);
+  await ledger.close();
+  const later = createSqliteLedger({ path, now: () => START + 2 });
+  expect((await later.outbox.lease("alert", options)).map(({ id }) => id)).toEqual([
+    "2026-01-01 month UTC 80 me",
+  ]);
+  await later.close();
 });

@@ -7,7 +7,7 @@ import { readNumber } from "./read-column.js";
  *
  * Money is an exact decimal in a string. Times are milliseconds since 1970.
  */
-const MIGRATIONS: readonly string[] = [
+export const MIGRATIONS: readonly string[] = [
   `
   -- A row for each ledger object that may have holds. An owner without a row is dead.
   CREATE TABLE owners (
@@ -274,6 +274,52 @@ const MIGRATIONS: readonly string[] = [
     UPDATE task_shares SET tasks = tasks - 1, bytes = bytes - OLD.share_bytes WHERE caller = OLD.caller;
     DELETE FROM task_shares WHERE caller = OLD.caller AND tasks = 0;
     UPDATE task_share_sums SET tasks = tasks - 1, bytes = bytes - OLD.share_bytes WHERE is_only = 1;
+  END;
+  `,
+  `
+  -- What is to be delivered: records, alerts about budgets, messages to webhook endpoints.
+  CREATE TABLE outbox (
+    sequence INTEGER PRIMARY KEY, -- in which order they were written
+    kind TEXT NOT NULL, -- 'record', 'alert' or 'message'
+    id TEXT NOT NULL,
+    due_at INTEGER NOT NULL, -- or the end of its lease
+    state TEXT NOT NULL, -- of a record: its own; of others: 'waiting', 'delivered' or 'given_up'
+    attempts INTEGER NOT NULL DEFAULT 0,
+    last_error TEXT,
+    caller TEXT, -- NULL of records
+    endpoint TEXT, -- of messages
+    task INTEGER, -- of messages about a task: its sequence
+    -- Of alerts, and of messages about them.
+    period TEXT, -- '' for a budget over all time
+    threshold INTEGER,
+    budget TEXT,
+    settled TEXT,
+    created_at INTEGER,
+    UNIQUE (kind, id)
+  ) STRICT;
+  CREATE INDEX outbox_in_order ON outbox (kind, sequence, due_at);
+  CREATE INDEX outbox_by_task ON outbox (task) WHERE task IS NOT NULL;
+  CREATE INDEX outbox_by_endpoint ON outbox (caller, endpoint) WHERE kind = 'message';
+  CREATE INDEX outbox_waiting ON outbox (caller, endpoint, due_at) WHERE kind = 'message' AND state = 'waiting';
+  CREATE INDEX outbox_by_time ON outbox (created_at) WHERE created_at IS NOT NULL;
+
+  INSERT INTO outbox (kind, id, due_at, state)
+    SELECT 'record', id, leased_until, state FROM records WHERE leased_until IS NOT NULL ORDER BY sequence;
+  INSERT INTO outbox (kind, id, due_at, state, caller, period, threshold, budget, settled, created_at)
+    SELECT 'alert', iif(period = '', 'total', period) || ' ' || threshold || ' ' || caller, leased_until, 'waiting', caller,
+        period, threshold, budget, settled, created_at
+      FROM budget_alerts ORDER BY sequence;
+  INSERT INTO outbox (kind, id, due_at, state, attempts, last_error, caller, endpoint, task)
+    SELECT 'message', id, next_at, state, attempts, last_error, caller, endpoint, task FROM webhook_messages ORDER BY sequence;
+
+  -- The column leased_until of records is not used any more: to remove it would write the whole table again.
+  DROP INDEX records_undelivered;
+  DROP TABLE budget_alerts;
+  DROP TABLE webhook_messages;
+
+  -- Not for a record that is replaced.
+  CREATE TRIGGER record_removed AFTER DELETE ON records BEGIN
+    DELETE FROM outbox WHERE kind = 'record' AND id = OLD.id;
   END;
   `,
 ];

@@ -7,7 +7,7 @@ import type { RecordQuery, SeriesQuery, TotalsKey } from "@calotype/core/billing
 import type { RecordFilter } from "@calotype/core/stores";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createSqliteLedger, type SqliteLedger } from "./create-sqlite-ledger.js";
-import { SELECT_UNDELIVERED } from "./holds-and-records.js";
+import { SELECT_RECORDS } from "./outbox-table.js";
 import { openDatabase } from "./open-database.js";
 import { holdOf, recordOf, START } from "./testing/entries.js";
 import { readAll } from "./testing/read-all.js";
@@ -92,9 +92,9 @@ it("totals by caller, model, channel and day read only the index", async () => {
 
 it("undelivered records are found without reading delivered ones", () => {
   const database = openDatabase(":memory:");
-  const [step] = database.prepare(`EXPLAIN QUERY PLAN ${SELECT_UNDELIVERED}`).all(0, 0, 1);
+  const [step] = database.prepare(`EXPLAIN QUERY PLAN ${SELECT_RECORDS}`).all(0, 0, 1);
   database.close();
-  expect(step?.["detail"]).toMatch(/^SEARCH records USING INDEX records_undelivered \(sequence>\?/);
+  expect(step?.["detail"]).toMatch(/^SEARCH e USING INDEX outbox_in_order \(kind=\? AND sequence>\?/);
 });
 
 const COUNT = 100_000;

@@ -46,7 +46,7 @@ async function assertTasksConsistent(path: string, now: number, lines: readonly 
   for (const [name, state] of printed) expect(MAY_BE[state]).toContain(byName.get(name)?.status);
 
   const records = new Map((await readAll(ledger)).map((record) => [record.task, record]));
-  const messages = await ledger.tasks.webhooks.list({}, 10_000);
+  const messages = await ledger.outbox.list({}, 10_000);
   for (const { id, status, result, error } of tasks) {
     const state = status === "completed" ? "settled" : error === "lost" ? "unresolved" : undefined;
     expect(records.get(id)?.state).toBe(state);
@@ -88,13 +88,14 @@ function assertFileConsistent(path: string): void {
     "SELECT id FROM tasks WHERE (ended_at IS NULL) <> (delete_at IS NULL) OR owner IS NOT NULL",
     "SELECT task FROM task_inputs WHERE task NOT IN (SELECT sequence FROM tasks)",
     "SELECT caller FROM task_turns WHERE caller NOT IN (SELECT caller FROM tasks WHERE status = 'queued')",
+    `SELECT id FROM outbox WHERE kind = 'record' AND (id, state) NOT IN (SELECT id, state FROM records)`,
     "SELECT id FROM tasks WHERE status = 'queued' AND caller NOT IN (SELECT caller FROM task_turns)",
-    `SELECT caller, endpoint FROM webhook_messages WHERE state = 'waiting'
+    `SELECT caller, endpoint FROM outbox WHERE kind = 'message' AND state = 'waiting'
      EXCEPT SELECT caller, endpoint FROM webhook_queues`,
     `SELECT caller, endpoint FROM webhook_queues
-     EXCEPT SELECT caller, endpoint FROM webhook_messages WHERE state = 'waiting'`,
+     EXCEPT SELECT caller, endpoint FROM outbox WHERE kind = 'message' AND state = 'waiting'`,
     `SELECT caller, endpoint, next_at FROM webhook_queues EXCEPT
-     SELECT caller, endpoint, min(next_at) FROM webhook_messages WHERE state = 'waiting' GROUP BY caller, endpoint`,
+     SELECT caller, endpoint, min(due_at) FROM outbox WHERE kind = 'message' AND state = 'waiting' GROUP BY caller, endpoint`,
   ]) {
     expect({ sql, rows: select(sql) }).toEqual({ sql, rows: [] });
   }

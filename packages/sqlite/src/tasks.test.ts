@@ -7,6 +7,7 @@ import { createSqliteLedger, type SqliteLedger } from "./create-sqlite-ledger.js
 import { createHolds, createRecords, createSettlement } from "./holds-and-records.js";
 import { createHourlyTotals } from "./hourly-totals.js";
 import { openDatabase } from "./open-database.js";
+import { createOutbox } from "./outbox.js";
 import { createOwner } from "./owner.js";
 import { createTasks } from "./tasks.js";
 import { START } from "./testing/entries.js";
@@ -35,7 +36,7 @@ const dataVersionOf = (database: DatabaseSync): unknown =>
 const now = (): number => START;
 const run = async <T>(operation: () => T): Promise<T> => operation();
 
-/** All statements that the tasks prepare, each with SQLite's description of how it runs. */
+/** All statements that the tasks and the outbox prepare, each with SQLite's description of how it runs. */
 function plansOfTasks(): (readonly [sql: string, plan: string])[] {
   const database = openDatabase(":memory:");
   const statements: string[] = [];
@@ -49,11 +50,12 @@ function plansOfTasks(): (readonly [sql: string, plan: string])[] {
         : Reflect.get(target, name, target),
   });
   const owner = createOwner(database, { now, leaseMs: 1 });
-  const { balances } = createBalances(database, { now, read: run, write: run });
-  const records = createRecords(database, createHourlyTotals(database));
+  const { entries: outbox } = createOutbox(recording, { now, read: run, write: run });
+  const { balances } = createBalances(database, { now, read: run, outbox });
+  const records = createRecords(database, { totals: createHourlyTotals(database), outbox });
   const holds = createHolds(database, { balances, owner, hasRecord: () => false, now });
-  const settlement = createSettlement({ balances, holds, records });
-  createTasks(recording, { balances, settlement, owner, now, read: run, write: run });
+  const settlement = createSettlement({ balances, holds, records, outbox });
+  createTasks(recording, { balances, settlement, outbox, owner, now, read: run, write: run });
   const plans = statements
     .filter((sql) => !/^(?:SAVEPOINT|RELEASE|ROLLBACK)/.test(sql))
     .map((sql) => {
@@ -69,7 +71,7 @@ const WHOLE_TABLES: Readonly<Record<string, string>> = {
   "SELECT caller, endpoint FROM disabled_webhooks": "SCAN disabled_webhooks",
 };
 
-describe("a statement of the tasks scans no table", () => {
+describe("a statement of the tasks and the outbox scans no table", () => {
   it.each(plansOfTasks())("%s", (sql, plan) => {
     const isAllowed = WHOLE_TABLES[sql] === plan;
     // `max(turn)` reads the last entry of its index only.
@@ -90,7 +92,7 @@ it("taking from an empty queue, or from callers that are all left out, writes no
   onTestFinished(() => observer.close());
   const before = dataVersionOf(observer);
   expect(await ledger.tasks.take({ limit: 9, except: ["me"] })).toEqual([]);
-  expect(await ledger.tasks.webhooks.take({ limit: 9, leaseMs: 1, except: [] })).toEqual([]);
+  expect(await ledger.outbox.lease("message", { limit: 9, leaseMs: 1, except: [] })).toEqual([]);
   expect(dataVersionOf(observer)).toBe(before);
   expect(await ledger.tasks.take({ limit: 9, except: [] })).toHaveLength(1);
   const after = dataVersionOf(observer);
@@ -131,7 +133,7 @@ it("ended tasks leave no input, no hold, no turn and no message behind when they
   let time = START;
   const ledger = open(path, () => time);
   for (const name of ["1", "2", "3"]) await submit(ledger, name, { caller: name, webhooks: ["shop"] });
-  await ledger.tasks.webhooks.setDisabled("3", "shop", true);
+  await ledger.outbox.setDisabled("3", "shop", true);
   await ledger.tasks.take({ limit: 1, except: [] });
   await ledger.tasks.markSent("task_1");
   await ledger.tasks.keepUpstream?.("task_1", "kept");
@@ -141,17 +143,17 @@ it("ended tasks leave no input, no hold, no turn and no message behind when they
     expect(query(path, `SELECT * FROM ${table}`)).toEqual([]);
   expect(query(path, "SELECT tasks, bytes FROM task_share_sums")).toEqual([{ tasks: 0, bytes: 0 }]);
   expect(query(path, "SELECT 1 FROM tasks WHERE hold IS NOT NULL OR owner IS NOT NULL")).toEqual([]);
-  for (const { id } of await ledger.tasks.webhooks.list({}, 9)) {
-    await ledger.tasks.webhooks.finish(id, { kind: "retry", delayMs: 0, error: "503" });
+  for (const { id } of await ledger.outbox.list({}, 9)) {
+    await ledger.outbox.finish(id, { kind: "retry", delayMs: 0, error: "503" });
   }
   for (const caller of ["1", "2"]) {
-    const [message] = await ledger.tasks.webhooks.list({ caller }, 1);
-    await ledger.tasks.webhooks.finish(message?.id ?? "", { kind: "delivered" });
+    const [message] = await ledger.outbox.list({ caller }, 1);
+    await ledger.outbox.finish(message?.id ?? "", { kind: "delivered" });
   }
   time += 3_600_000;
   await ledger.tasks.sweep(SWEEP);
 
-  for (const table of ["tasks", "webhook_messages", "webhook_queues"]) {
+  for (const table of ["tasks", "outbox", "webhook_queues"]) {
     expect(query(path, `SELECT * FROM ${table}`)).toEqual([]);
   }
 });
@@ -211,7 +213,7 @@ it("a submission that fails is told to nobody, and the next one is told once", a
 it("a closed ledger rejects every call of its tasks", async () => {
   const ledger = createSqliteLedger({ path: ":memory:" });
   await ledger.close();
-  const { tasks } = ledger;
+  const { tasks, outbox } = ledger;
   const calls = [
     tasks.submit(...submissionOf("1")),
     tasks.take({ limit: 1, except: [] }),
@@ -223,12 +225,12 @@ it("a closed ledger rejects every call of its tasks", async () => {
     tasks.find("me", "task_1"),
     tasks.list("me", { limit: 1 }),
     tasks.sweep(SWEEP),
-    tasks.webhooks.take({ limit: 1, leaseMs: 1, except: [] }),
-    tasks.webhooks.finish("msg_1", { kind: "delivered" }),
-    tasks.webhooks.list({}, 1),
-    tasks.webhooks.replay({}),
-    tasks.webhooks.setDisabled("me", "shop", true),
-    tasks.webhooks.listDisabled(),
+    outbox.lease("message", { limit: 1, leaseMs: 1, except: [] }),
+    outbox.finish("msg_1", { kind: "delivered" }),
+    outbox.list({}, 1),
+    outbox.replay({}),
+    outbox.setDisabled("me", "shop", true),
+    outbox.listDisabled(),
   ];
   for (const result of await Promise.allSettled(calls)) {
     expect(result).toMatchObject({ reason: new Error("The ledger is closed.") });

@@ -24,16 +24,17 @@ import {
 } from "@calotype/core/stores";
 import type { Balances } from "./balances.js";
 import type { Settlement } from "./holds-and-records.js";
+import type { EntryTable } from "./outbox-table.js";
 import type { Owner } from "./owner.js";
 import { type Row, readNumber, readText } from "./read-column.js";
 import { createTaskQueue } from "./task-queue.js";
 import { readTask, readTaskRow, TASK_COLUMNS, TASK_SUMMARY_COLUMNS, type TaskRow } from "./task-rows.js";
-import { createWebhooks } from "./webhooks.js";
 
 /** What tasks need besides their own tables. */
 export interface TasksContext {
   readonly balances: Balances;
   readonly settlement: Settlement;
+  readonly outbox: Pick<EntryTable, "addTaskMessages" | "removeOfTask">;
   readonly owner: Owner;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -48,9 +49,8 @@ const SWEEP_BATCH = 256;
 
 /** The tasks in the database of a ledger. */
 export function createTasks(database: DatabaseSync, context: TasksContext): TaskStore {
-  const { balances, settlement, owner, now, read, write } = context;
+  const { balances, settlement, outbox, owner, now, read, write } = context;
   const queue = createTaskQueue(database, context);
-  const webhooks = createWebhooks(database, now);
   const { tell, watch, writeAndTell } = createListeners(write);
 
   const selectById = database.prepare(SELECT_TASK);
@@ -143,9 +143,8 @@ export function createTasks(database: DatabaseSync, context: TasksContext): Task
     const input = readText(removeInput.get(sequence), "input");
     removeUpstream.run(sequence);
     queue.leave(task.caller);
-    webhooks.write({ sequence, caller: task.caller }, endpoints);
+    outbox.addTaskMessages({ sequence, caller: task.caller }, endpoints);
     tell({ kind: "changed", id: task.id });
-    if (endpoints.length > 0) tell({ kind: "webhook" });
     return input;
   }
 
@@ -221,7 +220,7 @@ export function createTasks(database: DatabaseSync, context: TasksContext): Task
     });
     const old = selectOld.all(instant, SWEEP_BATCH);
     for (const row of old) {
-      webhooks.remove(readNumber(row, "sequence"));
+      outbox.removeOfTask(readNumber(row, "sequence"));
       remove.run(readNumber(row, "sequence"));
     }
     if (expired.length === SWEEP_BATCH || old.length === SWEEP_BATCH) {
@@ -298,30 +297,6 @@ export function createTasks(database: DatabaseSync, context: TasksContext): Task
       reportFailures(failures, options.onFailure);
       return { lost: lost.toSorted(compareAge), inputs };
     },
-    webhooks: {
-      take: async (options) => {
-        if (!(await read(() => webhooks.isDue(options.except)))) return [];
-        return await write(() =>
-          webhooks
-            .take(options)
-            .map((message) => ({ message, task: readTask(selectById.get(message.task)) })),
-        );
-      },
-      finish: async (id, attempt) => await write(() => webhooks.finish(id, attempt)),
-      list: async (filter, limit) => await read(() => webhooks.list(filter, limit)),
-      replay: async (filter) =>
-        await writeAndTell(() => {
-          const count = webhooks.replay(filter);
-          if (count > 0) tell({ kind: "webhook" });
-          return count;
-        }),
-      setDisabled: async (caller, endpoint, isDisabled) =>
-        await writeAndTell(() => {
-          webhooks.setDisabled({ caller, endpoint }, isDisabled);
-          if (!isDisabled) tell({ kind: "webhook" });
-        }),
-      listDisabled: async () => await read(() => webhooks.listDisabled()),
-    },
   };
 }
 
@@ -347,7 +322,7 @@ const SELECT_EXPIRED = `SELECT ${TASK_COLUMNS} FROM tasks
 
 /** Tasks that ended long ago. A message that is still to be sent keeps its task, unless its endpoint is disabled. */
 const SELECT_OLD = `SELECT sequence FROM tasks WHERE delete_at <= ? AND NOT EXISTS
-  (SELECT 1 FROM webhook_messages AS message WHERE message.task = tasks.sequence AND state = 'waiting' AND NOT EXISTS
+  (SELECT 1 FROM outbox AS message WHERE message.task = tasks.sequence AND state = 'waiting' AND NOT EXISTS
     (SELECT 1 FROM disabled_webhooks AS disabled
      WHERE disabled.caller = message.caller AND disabled.endpoint = message.endpoint))
   LIMIT ?`;

@@ -69,7 +69,7 @@ export async function endTasks(site: TaskSite): Promise<EndedTasks> {
 /** Messages that failed several times on a busy machine are due in minutes. The next server sends them at once. */
 async function replayWaiting({ ledgerPath }: Pick<Site, "ledgerPath">): Promise<void> {
   const ledger = createSqliteLedger({ path: ledgerPath });
-  await ledger.tasks.webhooks.replay({ state: "waiting" });
+  await ledger.outbox.replay({ state: "waiting" });
   await ledger.close();
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Balance, UsageRecord } from "@calotype/core/billing";
-import type { Task, TaskLedger, TaskStore, WebhookMessage } from "@calotype/core/stores";
+import type { Task, OutboxLedger, TaskLedger, TaskStore, WebhookMessage } from "@calotype/core/stores";
 import { createSqliteLedger } from "@calotype/sqlite";
 import { readRecords } from "../ledger-suite/read-ledger.ts";
 import { CALLERS } from "./server-plan.ts";
@@ -30,14 +30,14 @@ export async function readLedgerFile(ledgerPath: string): Promise<TaskLedgerCont
 
 /** Reads what a ledger has of these callers. */
 export async function readTaskLedger(
-  ledger: TaskLedger,
+  ledger: TaskLedger & OutboxLedger,
   callers: readonly string[],
 ): Promise<TaskLedgerContent> {
   const records = await readRecords(ledger);
   const balances = await Promise.all(callers.map(async (id) => [id, await ledger.balance(id)] as const));
   const tasks = await Promise.all(callers.map((id) => readTasks(ledger.tasks, id)));
   // The load submits fewer tasks.
-  const messages = await ledger.tasks.webhooks.list({}, 1_000);
+  const messages = await ledger.outbox.list({}, 1_000);
   return { records, balances: Object.fromEntries(balances), tasks: tasks.flat(), messages };
 }
 

@@ -34,19 +34,11 @@ export const REDIS_DEADLINE_MS = 500;
 
 /** A model whose provider responds when the test allows it. */
 export const GATED = "gated";
-/** A model with two channels. The first one has a higher priority. */
-export const TWICE = "twice";
-/** The provider's names of that model on its channels. */
-export const FIRST_UPSTREAM = "doubao-seedream-4-5-251128";
-export const SECOND_UPSTREAM = "doubao-seedream-5-0-lite-260128";
-
 /** The callers and their limits. */
 export const FLEET_CALLERS = {
   ...CALLERS,
   "by-requests": { key: "caller-canary-2a9d4c17", limits: { requestsPerMinute: 37 } },
-  "by-images": { key: "caller-canary-6f01b8e3", limits: { imagesPerMinute: 50 } },
   "by-places": { key: "caller-canary-d94e7a52", limits: { concurrent: 7 } },
-  "by-budget": { key: "caller-canary-80c3f6b9", budget: "1.5" },
 } as const;
 
 export type FleetCaller = keyof typeof FLEET_CALLERS;

@@ -16,21 +16,12 @@ import {
   SINGLE_SERIES,
   WEBHOOK_SECRET,
 } from "../crashes/server-plan.ts";
-import {
-  FIRST_UPSTREAM,
-  FLEET_CALLERS,
-  GATED,
-  type GatewayPlan,
-  REDIS_DEADLINE_MS,
-  SECOND_UPSTREAM,
-  TWICE,
-} from "./gateway-plan.ts";
+import { FLEET_CALLERS, GATED, type GatewayPlan, REDIS_DEADLINE_MS } from "./gateway-plan.ts";
 
 /*
  * One gateway of a fleet as in `docs/shutdown.md`. It reads its plan and prints its address. It ends on SIGTERM, or
  * is killed. It sweeps with its first request, or at its start if it runs tasks, and after that only at a request to
- * `/sweep`. `/test` makes an image
- * with the first channel of the model that has two.
+ * `/sweep`.
  */
 const plan: GatewayPlan = JSON.parse(await text(process.stdin));
 
@@ -45,20 +36,18 @@ const notedLedger: TaskLedger = { ...ledger, tasks: noteMarks(ledger.tasks, plan
 
 const SEEDREAM = "doubao-seedream-4-0-250828";
 const SINGLE = `${SINGLE_SERIES}*`;
-const MODELS = [`${SEEDREAM_SERIES}*`, `${NOWHERE_SERIES}*`, GATED, TWICE];
+const MODELS = [`${SEEDREAM_SERIES}*`, `${NOWHERE_SERIES}*`, GATED];
 const perImage = { pricing_mode: "per-request", model_price: PRICE } as const;
 const toChannel = (
   id: string,
   baseUrl: string,
   modelMapping: Readonly<Record<string, string>>,
-  priority = 0,
 ): ChannelOptions => ({
   id,
   family: "seedream",
   apiKey: `${id}-canary-08d4b6ea`,
   baseUrl,
   modelMapping,
-  priority,
 });
 // Channels and stores fail on purpose here. Only errors are logged.
 const logger = {
@@ -82,8 +71,6 @@ const gateway = createGateway(
       toChannel("ark", plan.arkBaseUrl, { [`${SEEDREAM_SERIES}*`]: SEEDREAM, [SINGLE]: SEEDREAM }),
       toChannel("nowhere", "http://127.0.0.1:1/api/v3", { [`${NOWHERE_SERIES}*`]: SEEDREAM }),
       toChannel("gated", plan.gatedBaseUrl, { [GATED]: SEEDREAM }),
-      toChannel("first", plan.arkBaseUrl, { [TWICE]: FIRST_UPSTREAM }, 1),
-      toChannel("second", plan.arkBaseUrl, { [TWICE]: SECOND_UPSTREAM }),
     ],
     callers: Object.entries(FLEET_CALLERS).map(([id, caller]) => ({ id, ...caller })),
     billing: {
@@ -128,8 +115,6 @@ const server = createServer((req, res) => {
   if (req.url === "/sweep") {
     sweep();
     res.end();
-  } else if (req.url === "/test") {
-    void gateway.probeChannel("first").then((test) => res.end(JSON.stringify(test)));
   } else respond(req, res);
 });
 server.listen(0, "127.0.0.1", () => {

@@ -92,7 +92,7 @@ export async function endFleetTasks(fleet: TaskFleet): Promise<EndedTasks> {
   const stopSweeping = sweepInTurn(fleet);
   await readWhen(fleet, hasEnded);
   // Messages that a killed gateway was sending, or that were refused, are due after some time only.
-  await fleet.ledger.tasks.webhooks.replay({ state: "waiting" });
+  await fleet.ledger.outbox.replay({ state: "waiting" });
   const content = await readWhen(fleet, isQuiet);
   await stopSweeping();
   const evidence = {

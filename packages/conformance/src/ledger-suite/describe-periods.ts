@@ -1,10 +1,10 @@
 import type { BudgetPeriod } from "@calotype/core/billing";
-import { type BudgetLedger, findPeriod, type HoldRecord } from "@calotype/core/stores";
+import { type BudgetLedger, findPeriod, type HoldRecord, type OutboxLedger } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import { START } from "./clock.js";
 import { holdOf, recordOf, releasedOf, unresolvedOf } from "./entries.js";
 import { type LedgerStore, type OpenLedger, useLedger } from "./open-ledger.js";
-import { idsOf, readRecords } from "./read-ledger.js";
+import { readRecords } from "./read-ledger.js";
 
 const DAY: BudgetPeriod = { unit: "day", timeZone: "Asia/Kathmandu" };
 const MONTH: BudgetPeriod = { unit: "month", timeZone: "Europe/London" };
@@ -18,7 +18,7 @@ const dailyHoldOf = (id: string, rest: Partial<HoldRecord> = {}): HoldRecord =>
 
 /** A hold counts in the period in which it was made, whatever happens to it later. */
 export function describePeriods(
-  open: OpenLedger<BudgetLedger>,
+  open: OpenLedger<BudgetLedger & OutboxLedger>,
   { isDurable = false, isShared = false }: LedgerStore,
 ): void {
   describe("a budget with a period", () => {
@@ -179,102 +179,9 @@ export function describePeriods(
       await ledger.settle(recordOf({ id: "req_1", charge: "0.5" }));
       const again = await reopen();
       expect(await again.budgets.list()).toMatchObject([{ key: TODAY, settled: "0.5", held: "0.1" }]);
-      expect(await again.budgets.takeAlerts(9, 0)).toMatchObject([{ threshold: 50, settled: "0.5" }]);
-    });
-  });
-
-  describe("an alert", () => {
-    const bench = useLedger(open);
-    /** Charges without a change of the time. */
-    async function charge(id: string, amount: string, rest: Partial<HoldRecord> = {}): Promise<void> {
-      const { ledger } = bench();
-      await ledger.hold(dailyHoldOf(id, { amount, budget: "10", ...rest }));
-      await ledger.settle(recordOf({ id, charge: amount, caller: rest.caller ?? "me" }));
-    }
-    const take = async (leaseMs = 0): Promise<string[]> =>
-      (await bench().ledger.budgets.takeAlerts(100, leaseMs)).map(
-        ({ caller, period, threshold, settled }) =>
-          `${caller} ${period?.unit ?? "total"} ${threshold} ${settled}`,
-      );
-
-    it("is written once for each caller, period and threshold", async () => {
-      const { clock } = bench();
-      await charge("req_1", "4.9");
-      expect(await take()).toEqual([]);
-      await charge("req_2", "0.1");
-      await charge("req_3", "1");
-      expect(await take()).toEqual(["me day 50 5"]);
-      await charge("req_4", "4");
-      await charge("req_5", "9.9", { caller: "other" });
-      const first = ["me day 50 5", "me day 80 10", "me day 100 10", "other day 50 9.9", "other day 80 9.9"];
-      expect(await take()).toEqual(first);
-      clock.advance(to - START);
-      await charge("req_6", "5");
-      expect(await take()).toEqual([...first, "me day 50 5"]);
-    });
-
-    it("of a budget over all time names no period", async () => {
-      const { ledger } = bench();
-      await charge("req_1", "8", { period: undefined });
-      const [alert] = await ledger.budgets.takeAlerts(1, 0);
-      const id = "total 50 me";
-      expect(alert).toEqual({
-        id,
-        caller: "me",
-        threshold: 50,
-        budget: "10",
-        settled: "8",
-        time: alert?.time,
-      });
-      expect(await take()).toEqual(["me total 50 8", "me total 80 8"]);
-    });
-
-    it("is not written again after a correction", async () => {
-      const { ledger } = bench();
-      await ledger.hold(dailyHoldOf("req_1", { amount: "6", budget: "10" }));
-      await ledger.sweep({ onLost: "charge", own: true });
-      await ledger.settle(recordOf({ id: "req_1", charge: "1" }));
-      await charge("req_2", "5");
-      expect(await take()).toEqual(["me day 50 6"]);
-    });
-
-    it("is leased, returned again after the lease, and not after it was delivered", async () => {
-      const { ledger, clock } = bench();
-      await charge("req_1", "8");
-      expect(await take(1_000)).toHaveLength(2);
-      expect(await take()).toEqual([]);
-      clock.advance(1_000);
-      const [first] = await ledger.budgets.takeAlerts(1, 1_000);
-      expect(first).toMatchObject({ threshold: 50, period: { unit: "day", key: TODAY, from, to } });
-      await ledger.budgets.markAlertsDelivered(first === undefined ? [] : [first]);
-      expect(await take(1_000)).toEqual(["me day 80 8"]);
-      clock.advance(2_000);
-      expect(await take()).toEqual(["me day 80 8"]);
-    });
-
-    it("is forgotten after 30 days without delivery", async () => {
-      const { ledger, clock } = bench();
-      await charge("req_1", "8");
-      clock.advance(30 * 86_400_000);
-      await ledger.sweep({ onLost: "release" });
-      expect(await take()).toHaveLength(2);
-      clock.advance(1);
-      await ledger.sweep({ onLost: "release" });
-      expect(await take()).toEqual([]);
-    });
-
-    it("is told to the listeners of the process that wrote it", async () => {
-      const { ledger } = bench();
-      let told = 0;
-      const stop = ledger.budgets.watch(() => void told++);
-      await charge("req_1", "4");
-      expect(told).toBe(0);
-      await charge("req_2", "1");
-      expect(told).toBe(1);
-      stop();
-      await charge("req_3", "4");
-      expect(told).toBe(1);
-      expect(idsOf(await readRecords(ledger))).toHaveLength(3);
+      expect(await again.outbox.lease("alert", { limit: 9, leaseMs: 0 })).toMatchObject([
+        { threshold: 50, settled: "0.5" },
+      ]);
     });
   });
 }

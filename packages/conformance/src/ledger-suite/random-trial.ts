@@ -4,11 +4,14 @@ import {
   type BudgetStore,
   findAbility,
   type MinimalLedger,
+  OUTBOX,
+  type Outbox,
   USAGE_HISTORY,
   USAGE_REPORTS,
   type UsageHistory,
 } from "@calotype/core/stores";
 import { type Clock, timeAfterStart } from "./clock.js";
+import { abilityOf } from "./open-ledger.js";
 import { CALLERS, type Step } from "./random-steps.js";
 import { peekUndelivered, readRecords } from "./read-ledger.js";
 import type { ReferenceLedger } from "./reference-ledger.js";
@@ -84,7 +87,7 @@ export async function observe({ ledger, reference, clock }: Trial): Promise<Resu
       records: reports && (await readRecords(ledger)),
       totals: reports && (await Promise.all(KEYS.map((key) => reports.totals(key)))),
       undelivered: (await peekUndelivered(ledger)).toSorted(compareIds),
-      ...(budgets && (await readBudgets(budgets))),
+      ...(budgets && (await readBudgets(budgets, abilityOf(ledger, OUTBOX)))),
       usage: history && (await readUsage(history)),
     },
     reference: {
@@ -98,11 +101,11 @@ export async function observe({ ledger, reference, clock }: Trial): Promise<Resu
   };
 }
 
-async function readBudgets(budgets: BudgetStore): Promise<object> {
+async function readBudgets(budgets: BudgetStore, outbox: Outbox): Promise<object> {
   const list = await budgets.list({ limit: 1_000 });
   return {
     periods: list.map(({ caller, key, settled, held }) => ({ caller, key, settled, held })),
-    alerts: (await budgets.takeAlerts(1_000, 0)).map(toAlertLine).toSorted(),
+    alerts: (await outbox.lease("alert", { limit: 1_000, leaseMs: 0 })).map(toAlertLine).toSorted(),
   };
 }
 

@@ -8,6 +8,7 @@ import {
   describeLedger,
   describeReports,
 } from "../ledger-suite.js";
+import { describeOutboxes } from "../outbox-suite.js";
 import { describeTasks } from "../task-suite.js";
 
 const open = ({ now }: { readonly now: () => number }) => ({ ledger: createMemoryLedger({ now }) });
@@ -19,5 +20,6 @@ describeBudgetStore("in memory", open);
 describeHistory("in memory", open);
 describeKeptHolds("in memory", open);
 describeTasks("in memory", open, { canContinue: true, queueLength: 450 });
+describeOutboxes("in memory", open);
 describeCallers("in memory", open);
 describeLedger("in memory with the money alone", openMinimal, { randomRuns: 40 });

@@ -9,6 +9,7 @@ import {
   describeLedger,
   describeReports,
 } from "../ledger-suite.js";
+import { describeOutboxes } from "../outbox-suite.js";
 import { describeRefusals } from "../refusal-suite.js";
 import { describeWithService } from "../support/needs-service.js";
 import { POSTGRES, useTestSchema } from "../support/postgres-service.js";
@@ -30,6 +31,7 @@ await describeWithService(POSTGRES, (url) => {
   describeHistory("in PostgreSQL", open, store);
   describeKeptHolds("in PostgreSQL", open, store);
   describeTasks("in PostgreSQL", open, { ...store, canContinue: true, randomRuns: RUNS });
+  describeOutboxes("in PostgreSQL", open, store);
   describeCallers("in PostgreSQL", open, { ...store, tellsOthers: true });
   describeRefusals("in PostgreSQL", open);
 });

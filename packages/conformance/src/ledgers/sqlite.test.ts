@@ -13,6 +13,7 @@ import {
   describeLedger,
   describeReports,
 } from "../ledger-suite.js";
+import { describeOutboxes } from "../outbox-suite.js";
 import { describeRefusals } from "../refusal-suite.js";
 import { isFull } from "../support/test-run.js";
 import { describeTasks } from "../task-suite.js";
@@ -66,6 +67,7 @@ if (isFull()) {
   describeHistory("in SQLite's memory", openMemory);
   describeKeptHolds("in SQLite's memory", openMemory);
 }
+describeOutboxes("in a file of SQLite", openFile, STORE);
 describeCallers("in a file of SQLite", openFile, STORE);
 describeCallers("in SQLite's memory", openMemory);
 describeRefusals("in a file of SQLite", openFile);

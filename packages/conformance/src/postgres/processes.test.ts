@@ -59,7 +59,7 @@ await describeWithService(POSTGRES, (url) => {
     expect(await first.budgets.list({ caller: "monthly" })).toMatchObject([SETTLED]);
     expect(await first.budgets.list({ caller: "daily" })).toMatchObject([SETTLED, SETTLED]);
     // One of each threshold for each of the four.
-    expect(await first.budgets.takeAlerts(100, 0)).toHaveLength(12);
+    expect(await first.outbox.lease("alert", { limit: 100, leaseMs: 0 })).toHaveLength(12);
     const takers = await Promise.all(sweepers.map((taker) => taker.takeUndelivered(4 * ALLOWED, DAY_MS)));
     expect(idsOf(takers.flat()).toSorted()).toEqual(idsOf(swept.flat()).toSorted());
     await Promise.all(sweepers.map((sweeper) => sweeper.close()));

@@ -45,7 +45,7 @@ await describeWithService(POSTGRES, (url) => {
     await assertBalanced(ledger);
     const ended = (await Promise.all(CALLERS.map((caller) => listAll(ledger.tasks, caller)))).flat();
     expect(ended.filter(({ status }) => status === "completed")).toHaveLength(1_000);
-    expect(await ledger.tasks.webhooks.list({}, 2_000)).toHaveLength(1_000);
+    expect(await ledger.outbox.list({}, 2_000)).toHaveLength(1_000);
     await ledger.close();
   });
 
@@ -112,7 +112,7 @@ await describeWithService(POSTGRES, (url) => {
     const records = await readRecords(ledger);
     expect(idsOf(records).toSorted()).toEqual(ids.map((id) => id.replace("task", "req")));
     expect(records.filter(({ state }) => state === "settled")).toHaveLength(completed.length);
-    expect(await ledger.tasks.webhooks.list({}, 1_000)).toHaveLength(400);
+    expect(await ledger.outbox.list({}, 1_000)).toHaveLength(400);
     await assertBalanced(ledger);
     await ledger.close();
   });

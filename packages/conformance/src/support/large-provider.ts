@@ -16,8 +16,6 @@ export interface LargeProvider {
   readonly channel: ChannelOptions;
   /** The response that is sent. */
   readonly text: string;
-  /** The number of requests. */
-  readonly asked: () => number;
   /** The number of responses that were sent completely. */
   readonly sent: () => number;
 }
@@ -33,7 +31,6 @@ export async function startLargeProvider(
   const text = writeResponse(images);
   const bytes = Buffer.from(text);
   const half = Math.floor(bytes.length / 2);
-  let asked = 0;
   let sent = 0;
   const respond = async (response: ServerResponse): Promise<void> => {
     response.writeHead(200, { "content-type": "application/json", "content-length": bytes.length });
@@ -47,7 +44,6 @@ export async function startLargeProvider(
     response.end(bytes.subarray(half));
   };
   const { url, close } = await listen((request, response) => {
-    asked++;
     request.resume();
     void respond(response);
   });
@@ -55,7 +51,6 @@ export async function startLargeProvider(
   return {
     channel: { id: "large", family: "seedream", apiKey: CHANNEL_KEY, baseUrl: url },
     text,
-    asked: () => asked,
     sent: () => sent,
   };
 }

@@ -1,4 +1,4 @@
-import type { Task, TaskLedger, WebhookMessage } from "@calotype/core/stores";
+import type { OutboxLedger, Task, TaskLedger, WebhookMessage } from "@calotype/core/stores";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Clock, createClock } from "../ledger-suite/clock.js";
@@ -38,7 +38,7 @@ export function describeRandomTasks(open: OpenTaskLedger, runs: number): void {
 }
 
 interface Trial {
-  readonly ledger: TaskLedger;
+  readonly ledger: TaskLedger & OutboxLedger;
   readonly reference: ReferenceTasks;
   readonly clock: Clock;
 }
@@ -130,10 +130,10 @@ async function deliver(
   { ledger, reference }: Trial,
   { name, state }: Extract<TaskStep, { kind: "deliver" }>,
 ): Promise<Results> {
-  const { webhooks } = ledger.tasks;
-  const [message] = await webhooks.list({ task: `task_${name}`, endpoint: "a" }, 1);
+  const { outbox } = ledger;
+  const [message] = await outbox.list({ task: `task_${name}`, endpoint: "a" }, 1);
   if (message === undefined) return { store: undefined, reference: undefined };
-  await webhooks.finish(
+  await outbox.finish(
     message.id,
     state === "delivered" ? { kind: "delivered" } : { kind: "given_up", error: "no" },
   );
@@ -144,7 +144,7 @@ async function deliver(
 /** Reads everything from both. */
 async function observe({ ledger, reference }: Trial): Promise<Results> {
   const { tasks } = ledger;
-  const messages = await tasks.webhooks.list({}, 100);
+  const messages = await ledger.outbox.list({}, 100);
   const lists = await Promise.all(TASK_CALLERS.map((caller) => listAll(tasks, caller)));
   return {
     store: {
@@ -168,7 +168,7 @@ async function observe({ ledger, reference }: Trial): Promise<Results> {
 const toSummary = ({ result: _result, ...task }: Task): Task => ({ ...task, images: [] });
 
 /** Without its id, which the store chooses, and its time, which the lease changes. */
-function toComparable({ task, caller, endpoint, state, attempts, lastError }: WebhookMessage): Message {
+function toComparable({ task = "", caller, endpoint, state, attempts, lastError }: WebhookMessage): Message {
   return { task, caller, endpoint, state, attempts, lastError };
 }
 

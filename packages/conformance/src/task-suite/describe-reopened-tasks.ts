@@ -62,7 +62,7 @@ export function describeReopenedTasks(open: OpenTaskLedger): void {
       expect(await anew.tasks.find("me", "task_1")).toMatchObject({ status: "failed", error: LOST_ERROR });
       expect(await readRecords(anew)).toEqual(swept.lost);
       expect(await anew.balance("me")).toEqual({ settled: "0.5", held: "0" });
-      expect(await anew.tasks.webhooks.list({}, 9)).toHaveLength(1);
+      expect(await anew.outbox.list({}, 9)).toHaveLength(1);
     });
 
     it("are not ended by the sweep of the ledger", async () => {
@@ -98,18 +98,18 @@ export function describeReopenedTasks(open: OpenTaskLedger): void {
       const { ledger, tasks, clock, reopen } = bench();
       await start(ledger, "1", { webhooks: ["shop", "off"] });
       await tasks.end(completionOf("1", { result: "the result" }));
-      await tasks.webhooks.setDisabled("me", "off", true);
-      const [leased] = await tasks.webhooks.take({ limit: 9, leaseMs: 1_000, except: [] });
+      await bench().outbox.setDisabled("me", "off", true);
+      const [leased] = await bench().outbox.lease("message", { limit: 9, leaseMs: 1_000, except: [] });
       const before = await tasks.find("me", "task_1");
       const anew = await reopen();
 
       expect(await anew.tasks.find("me", "task_1")).toEqual(before);
       expect(await readRecords(anew)).toEqual([taskRecordOf("1")]);
-      expect(await anew.tasks.webhooks.listDisabled()).toEqual([{ caller: "me", endpoint: "off" }]);
+      expect(await anew.outbox.listDisabled()).toEqual([{ caller: "me", endpoint: "off" }]);
       const options = { limit: 9, leaseMs: 1_000, except: [] };
-      expect(await anew.tasks.webhooks.take(options)).toEqual([]);
+      expect(await anew.outbox.lease("message", options)).toEqual([]);
       clock.advance(1_000);
-      expect(await anew.tasks.webhooks.take(options)).toMatchObject([
+      expect(await anew.outbox.lease("message", options)).toMatchObject([
         { message: { id: leased?.message.id }, task: before },
       ]);
     });

@@ -163,7 +163,7 @@ export function describeTaskEnds(open: OpenTaskLedger): void {
       );
 
       expect(await ledger.balance("me")).toEqual(NOTHING);
-      expect(await tasks.webhooks.list({}, 9)).toHaveLength(1);
+      expect(await bench().outbox.list({}, 9)).toHaveLength(1);
     });
 
     it("after a sweep changes only the money: its record replaces the unresolved one and is delivered again", async () => {

@@ -34,13 +34,13 @@ export function describeTaskStrings(open: OpenTaskLedger): void {
       expect(await tasks.list(text, { limit: 1 })).toMatchObject([{ id: text, error: text }]);
       expect(await tasks.list(text, { limit: 1, after: text })).toEqual([]);
       expect(await ledger.balance(text)).toEqual({ settled: "0.3", held: "0" });
-      const [taken] = await tasks.webhooks.take({ limit: 1, leaseMs: 0, except: [] });
+      const [taken] = await bench().outbox.lease("message", { limit: 1, leaseMs: 0, except: [] });
       expect(taken).toMatchObject({ message: { task: text, caller: text, endpoint: text }, task: ended });
-      await tasks.webhooks.finish(taken?.message.id ?? "", { kind: "retry", delayMs: 0, error: text });
-      await tasks.webhooks.setDisabled(text, text, true);
-      expect(await tasks.webhooks.listDisabled()).toEqual([{ caller: text, endpoint: text }]);
+      await bench().outbox.finish(taken?.message.id ?? "", { kind: "retry", delayMs: 0, error: text });
+      await bench().outbox.setDisabled(text, text, true);
+      expect(await bench().outbox.listDisabled()).toEqual([{ caller: text, endpoint: text }]);
       const filter = { caller: text, endpoint: text, task: text };
-      expect(await tasks.webhooks.list(filter, 9)).toMatchObject([{ lastError: text }]);
+      expect(await bench().outbox.list(filter, 9)).toMatchObject([{ lastError: text }]);
     });
 
     it("is different from similar ones", async () => {
@@ -74,7 +74,7 @@ export function describeTaskStrings(open: OpenTaskLedger): void {
       expect(found).toMatchObject({ status: "in_progress", images: ["one"] });
       await tasks.end(completionOf("1"));
 
-      expect(await tasks.webhooks.list({}, 9)).toHaveLength(1);
+      expect(await bench().outbox.list({}, 9)).toHaveLength(1);
     });
   });
 }

@@ -126,23 +126,23 @@ export function describeTaskSweeps(open: OpenTaskLedger): void {
       const { ledger, tasks, clock } = bench();
       await submit(ledger, "1", { webhooks: ["shop", "other"] });
       await tasks.cancel("me", "task_1");
-      const [one, other] = await tasks.webhooks.list({}, 9);
-      await tasks.webhooks.finish(one?.id ?? "", { kind: "delivered" });
+      const [one, other] = await bench().outbox.list({}, 9);
+      await bench().outbox.finish(one?.id ?? "", { kind: "delivered" });
       clock.advance(KEEP_MS);
       await sweepTasks(ledger);
       expect(await tasks.find("me", "task_1")).toBeDefined();
-      await tasks.webhooks.finish(other?.id ?? "", { kind: "given_up", error: "no" });
+      await bench().outbox.finish(other?.id ?? "", { kind: "given_up", error: "no" });
       await sweepTasks(ledger);
 
       expect(await tasks.find("me", "task_1")).toBeUndefined();
-      expect(await tasks.webhooks.list({}, 9)).toEqual([]);
+      expect(await bench().outbox.list({}, 9)).toEqual([]);
     });
 
     it("does not keep a task for a message to a disabled endpoint", async () => {
       const { ledger, tasks, clock } = bench();
       await submit(ledger, "1", { webhooks: ["shop"] });
       await tasks.cancel("me", "task_1");
-      await tasks.webhooks.setDisabled("me", "shop", true);
+      await bench().outbox.setDisabled("me", "shop", true);
       clock.advance(KEEP_MS - 1);
       await sweepTasks(ledger);
       expect(await tasks.find("me", "task_1")).toBeDefined();
@@ -150,7 +150,7 @@ export function describeTaskSweeps(open: OpenTaskLedger): void {
       await sweepTasks(ledger);
 
       expect(await tasks.find("me", "task_1")).toBeUndefined();
-      expect(await tasks.webhooks.list({}, 9)).toEqual([]);
+      expect(await bench().outbox.list({}, 9)).toEqual([]);
     });
   });
 }

@@ -1,10 +1,9 @@
 import type { TaskChange } from "@calotype/core/stores";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type OpenTaskLedger, useTaskLedger } from "./open-tasks.js";
-import { completionOf, start, submit, submitAll, sweepTasks, TTL_MS, take } from "./tasks.js";
+import { completionOf, submit, submitAll, sweepTasks, TTL_MS, take } from "./tasks.js";
 
 const QUEUED: TaskChange = { kind: "queued" };
-const WEBHOOK: TaskChange = { kind: "webhook" };
 const CHANGED: TaskChange = { kind: "changed", id: "task_1" };
 
 /** A listener is told after each change of its own ledger object. */
@@ -68,20 +67,6 @@ export function describeWatching(open: OpenTaskLedger): void {
         const changes = watch();
         await change();
         await vi.waitFor(() => expect(changes).toContainEqual(CHANGED));
-      }
-    });
-
-    it("is told that a message waits, also again after a replay and after its endpoint was enabled", async () => {
-      const { ledger, tasks } = bench();
-      await start(ledger, "1", { webhooks: ["shop"] });
-      for (const change of [
-        async () => await tasks.end(completionOf("1")),
-        async () => await tasks.webhooks.replay({}),
-        async () => await tasks.webhooks.setDisabled("me", "shop", false),
-      ]) {
-        const changes = watch();
-        await change();
-        await vi.waitFor(() => expect(changes).toContainEqual(WEBHOOK));
       }
     });
 

@@ -1,11 +1,19 @@
-import type { TaskLedger } from "@calotype/core/stores";
+import type { OutboxLedger, TaskLedger } from "@calotype/core/stores";
 import { type Bench, type OpenLedger, useLedger } from "../ledger-suite/open-ledger.js";
 
+/** A ledger with tasks, whose ends are told by messages. */
+export type TestedLedger = TaskLedger & OutboxLedger;
+
 /** Opens a new, empty ledger with tasks. */
-export type OpenTaskLedger = OpenLedger<TaskLedger>;
+export type OpenTaskLedger = OpenLedger<TestedLedger>;
 
 /** Opens a new ledger for each test of the `describe` that calls this. */
-export function useTaskLedger(open: OpenTaskLedger): () => Bench<TaskLedger> & Pick<TaskLedger, "tasks"> {
+export function useTaskLedger(
+  open: OpenTaskLedger,
+): () => Bench<TestedLedger> & Pick<TestedLedger, "tasks" | "outbox"> {
   const bench = useLedger(open);
-  return () => ({ ...bench(), tasks: bench().ledger.tasks });
+  return () => {
+    const { tasks, outbox } = bench().ledger;
+    return { ...bench(), tasks, outbox };
+  };
 }

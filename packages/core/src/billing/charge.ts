@@ -40,7 +40,7 @@ export interface RequestBounds {
   readonly maxPixels?: number | undefined;
   /**
    * The most tokens for each image: of all kinds, or only of output if there is `maxInputTokens`. Default: one for each 256
-   * pixels, by Ark's formula.
+   * pixels.
    */
   readonly maxTokensPerImage?: number | undefined;
   /** Of `maxTokensPerImage`, how many can be text, if there is `maxInputTokens`. The others are of images. Default: all. */
@@ -287,11 +287,9 @@ export function toCount(value: number | undefined, name: string): number | undef
   return value;
 }
 
-/** 4096 × 4096: the most that Ark's image generation reference states for any Seedream model (November 2026). */
-const MOST_PIXELS = 16_777_216;
-
-/** Pixels that make one token, by the same reference: an image of 2048 × 2048 is reported with 16,384. */
-const PIXELS_PER_TOKEN = 256;
+/** The pixels of an image, and those of one token, where nothing states them. Defaults of the public interface: they stay. */
+const DEFAULT_PIXELS = 16_777_216;
+const DEFAULT_PIXELS_PER_TOKEN = 256;
 
 /** The most tokens that a request can be charged for. */
 export interface MaxTokens {
@@ -307,13 +305,13 @@ export interface MaxTokens {
 /** Returns the most tokens that a request can be charged for. */
 export function countMaxTokens({
   maxImages,
-  maxPixels = MOST_PIXELS,
-  maxTokensPerImage,
+  maxPixels = DEFAULT_PIXELS,
+  maxTokensPerImage = Math.ceil(maxPixels / DEFAULT_PIXELS_PER_TOKEN),
   maxTextTokensPerImage,
   maxInputTokens,
   upstreamCalls = 1,
 }: RequestBounds): MaxTokens {
-  const ofImages = maxImages * (maxTokensPerImage ?? Math.ceil(maxPixels / PIXELS_PER_TOKEN));
+  const ofImages = maxImages * maxTokensPerImage;
   if (maxInputTokens === undefined) return { all: ofImages };
   const input = maxInputTokens * upstreamCalls;
   const text = maxTextTokensPerImage && Math.min(ofImages, maxImages * maxTextTokensPerImage);

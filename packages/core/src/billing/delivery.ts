@@ -3,14 +3,14 @@ import { finishWithin, isPromiseLike } from "../util/async.js";
 import type { EntryFailure, MinimalLedger } from "./ledger.js";
 import type { UsageRecord } from "./records.js";
 
-/** Delivers records to `onUsage`, or alerts to `onBudget`, each at least once. */
+/** Delivers the entries of one kind that an outbox has, each at least once. */
 export interface Delivery {
-  /** False if the operator gave no function: then `run` does nothing. */
+  /** False if there is no receiver: then `run` does nothing. */
   readonly isNeeded: boolean;
-  /** Delivers all items that wait. Resolves when each of them was tried. Does not reject. */
+  /** Delivers all entries that wait. Resolves when each of them was tried, or was begun to be sent. Does not reject. */
   readonly run: () => Promise<void>;
   /**
-   * Takes no further items, because the ledger may be closed after this. Resolves when those that were taken were tried.
+   * Takes no further entries, because the ledger may be closed after this. Resolves when those that were taken were tried.
    * Calls of `run` do nothing from now on.
    */
   readonly stop: () => Promise<void>;
@@ -24,29 +24,37 @@ export interface DeliveryParts {
   readonly logger: Logger;
 }
 
-/** Delivers alerts to `onBudget` and to webhook endpoints. */
-export interface AlertDelivery extends Delivery {
-  /** Resolves when no webhook is being sent. Call it after `run` or `stop`. */
-  readonly sent: () => Promise<void>;
+/** What a delivery works with: the entries of one kind, and who gets them. */
+export interface Receiver<Entry extends { readonly id: string }> {
+  /** Who gets the entries, for the log. */
+  readonly name: string;
+  /** Leases entries that are due. */
+  lease(limit: number, leaseMs: number): Promise<readonly Entry[]>;
+  /**
+   * Gives an entry to its receiver. Throws or rejects if it was not accepted: then it is due again after its lease. `PENDING`, or
+   * the promise of it: the delivery does not end the entry.
+   */
+  receive(entry: Entry): unknown;
+  /** Ends the delivery of entries that were accepted. */
+  done(entries: readonly Entry[]): Promise<void>;
+  /** How many entries may be leased now. Default 100. */
+  countRoom?(): number;
+  /** What the log says of an entry that was not accepted. */
+  readonly onFailure: (entry: Entry, error: unknown) => void;
+  /** What the log says if the ledger fails. */
+  readonly onLedgerFailure: (error: unknown) => void;
 }
 
-interface Queue<T> {
-  take(limit: number, leaseMs: number): Promise<readonly T[]>;
-  markDelivered(items: readonly T[]): Promise<void>;
-  readonly send: ((item: T) => unknown) | undefined;
-  /** The name of the operator's function. */
-  readonly name: "onUsage" | "onBudget";
-  /** The items, for the log. */
-  readonly items: "records" | "alerts";
-  /** The field of the log that has the id of an item. */
-  readonly idField: "requestId" | "alert";
-  readonly logger: Logger;
-}
+/** See {@link Receiver.receive}. */
+export const PENDING: unique symbol = Symbol("pending");
 
 const NOTHING = Promise.resolve();
 const BATCH = 100;
-/** An item whose delivery failed or took longer is delivered again after this time. */
-const LEASE_MS = 30_000;
+/**
+ * An entry whose delivery failed, or whose process died, is delivered again after this time. A function of the operator has as
+ * much time. A message has it until its attempt begins, and then the time of an attempt.
+ */
+export const LEASE_MS = 30_000;
 
 /** Creates the delivery of the records of a gateway. */
 export function createRecordDelivery({ ledger, send, logger }: DeliveryParts): Delivery {
@@ -56,80 +64,73 @@ export function createRecordDelivery({ ledger, send, logger }: DeliveryParts): D
       "The ledger cannot read a usage record; it is not delivered.",
     );
   });
-  return createQueueDelivery({
-    take: (limit, leaseMs) => ledger.takeUndelivered(limit, leaseMs, onUnreadable),
-    markDelivered: (records) => ledger.markDelivered(records),
-    send,
-    name: "onUsage",
-    items: "records",
-    idField: "requestId",
-    logger,
-  });
+  return createDelivery(
+    send && {
+      name: "onUsage",
+      lease: (limit, leaseMs) => ledger.takeUndelivered(limit, leaseMs, onUnreadable),
+      receive: send,
+      done: (records) => ledger.markDelivered(records),
+      onFailure: ({ id }, error) =>
+        logger.error({ requestId: id, err: error }, "onUsage failed; it is called again."),
+      onLedgerFailure: (error) =>
+        logger.error({ err: error }, "The ledger failed; records are delivered later."),
+    },
+  );
 }
 
-/** Creates a delivery with one pass over the waiting items at a time. */
-export function createQueueDelivery<T extends { readonly id: string }>(queue: Queue<T>): Delivery {
-  const { send, name, items, idField, logger } = queue;
+/**
+ * Creates a delivery with one pass over the waiting entries at a time.
+ *
+ * @param receiver absent: the entries stay in the ledger
+ */
+export function createDelivery<Entry extends { readonly id: string }>(
+  receiver: Receiver<Entry> | undefined,
+): Delivery {
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
   const stopping = new AbortController();
 
-  async function runPass(): Promise<void> {
-    const failed = new Set<string>();
+  async function runPass(to: Receiver<Entry>): Promise<void> {
+    const open = new Set<string>();
     try {
       let mayMoreWait = true;
       while (mayMoreWait && !stopping.signal.aborted) {
-        const taken = await queue.take(BATCH, LEASE_MS);
-        // If the function takes longer than the lease, the pass gets the same item again. It must not go on forever.
-        const fresh = failed.size === 0 ? taken : taken.filter(({ id }) => !failed.has(id));
+        const limit = to.countRoom?.() ?? BATCH;
+        if (limit <= 0) break;
+        const taken = await to.lease(limit, LEASE_MS);
+        // If a receiver takes longer than the lease, the pass gets the same entry again. It must not go on forever.
+        const fresh = open.size === 0 ? taken : taken.filter(({ id }) => !open.has(id));
         const slow: Promise<void>[] = [];
-        for (const item of fresh) {
-          const accepted = deliver(item, failed);
+        for (const entry of fresh) {
+          const accepted = deliver(to, entry, open);
           if (accepted !== undefined) slow.push(accepted);
         }
         if (slow.length > 0) await Promise.all(slow);
-        const delivered = failed.size === 0 ? fresh : fresh.filter(({ id }) => !failed.has(id));
-        if (delivered.length > 0) await queue.markDelivered(delivered);
-        mayMoreWait = fresh.length === BATCH;
+        const accepted = open.size === 0 ? fresh : fresh.filter(({ id }) => !open.has(id));
+        if (accepted.length > 0) await to.done(accepted);
+        mayMoreWait = fresh.length === limit;
       }
     } catch (error) {
-      logger.error({ err: error }, `The ledger failed; ${items} are delivered later.`);
+      to.onLedgerFailure(error);
     }
     running = undefined;
   }
 
-  /** Returns a promise only if the operator's function does. */
-  function deliver(item: T, failed: Set<string>): Promise<void> | undefined {
-    const fail = (error: unknown): void => {
-      logger.error({ [idField]: item.id, err: error }, `${name} failed; it is called again.`);
-      failed.add(item.id);
-    };
-    try {
-      const sent = send?.(item);
-      if (!isPromiseLike(sent)) return undefined;
-      const createError = (): Error => new Error(`${name} did not end in time.`);
-      return finishWithin(Promise.resolve(sent), { ms: LEASE_MS, createError }).then(() => undefined, fail);
-    } catch (error) {
-      fail(error);
-      return undefined;
-    }
-  }
-
-  function begin(): Promise<void> {
+  function begin(to: Receiver<Entry>): Promise<void> {
     next = undefined;
-    const pass = runPass();
+    const pass = runPass(to);
     // After `stop` a pass has ended at once.
     if (!stopping.signal.aborted) running = pass;
     return pass;
   }
 
   return {
-    isNeeded: send !== undefined,
+    isNeeded: receiver !== undefined,
     run() {
-      if (send === undefined || stopping.signal.aborted) return NOTHING;
-      if (running === undefined) return begin();
-      // The pass in progress may have missed the newest record, so all calls until its end wait for the next pass.
-      next ??= running.then(begin);
+      if (receiver === undefined || stopping.signal.aborted) return NOTHING;
+      if (running === undefined) return begin(receiver);
+      // The pass in progress may have missed the newest entry, so all calls until its end wait for the next pass.
+      next ??= running.then(() => begin(receiver));
       return next;
     },
     async stop() {
@@ -137,6 +138,34 @@ export function createQueueDelivery<T extends { readonly id: string }>(queue: Qu
       await (next ?? running);
     },
   };
+}
+
+/**
+ * Returns a promise only if the receiver does.
+ *
+ * @param open gets the id of an entry that is not ended
+ */
+function deliver<Entry extends { readonly id: string }>(
+  to: Receiver<Entry>,
+  entry: Entry,
+  open: Set<string>,
+): Promise<void> | undefined {
+  const end = (result: unknown): undefined => {
+    if (result === PENDING) open.add(entry.id);
+  };
+  const fail = (error: unknown): void => {
+    to.onFailure(entry, error);
+    open.add(entry.id);
+  };
+  try {
+    const received = to.receive(entry);
+    if (!isPromiseLike(received)) return end(received);
+    const createError = (): Error => new Error(`${to.name} did not end in time.`);
+    return finishWithin(Promise.resolve(received), { ms: LEASE_MS, createError }).then(end, fail);
+  } catch (error) {
+    fail(error);
+    return undefined;
+  }
 }
 
 const MAX_REPORTED = 1_000;

@@ -18,8 +18,8 @@ export interface EntryFailure {
   readonly error: unknown;
 }
 
-/** Delivers records to the operator's function, each at least once. */
-export interface Outbox {
+/** The records to be delivered to `onUsage`, each at least once. */
+export interface RecordOutbox {
   /**
    * Returns records that were not delivered yet, in the order in which they were stored, and leases them. During the
    * lease no other call returns them. Records that are not marked as delivered by then are returned again.
@@ -89,7 +89,7 @@ export interface SettleResult {
  * | `released` | stays | `settled` |
  * | `settled` | stays | stays: the first one counts |
  */
-export interface MinimalLedger extends Outbox {
+export interface MinimalLedger extends RecordOutbox {
   /**
    * Sets money aside if `settled + held + amount ≤ budget`, in one step with the check; `null` counts as 0. With a `period`,
    * the sums are those of the period that contains the time of the ledger, and the hold, its charge and every later

@@ -1,4 +1,3 @@
-import { createLinkedList, type Link, type LinkedList } from "../util/collections.js";
 import {
   addDecimals,
   type Decimal,
@@ -7,6 +6,7 @@ import {
   negateDecimal,
   readDecimal,
 } from "../util/decimal.js";
+import { createLeaseQueue, type QueueEntry } from "./lease-queue.js";
 import type { Balance, HoldResult, KeptHoldStore, MinimalLedger, SettleResult } from "./ledger.js";
 import {
   compareAge,
@@ -236,97 +236,33 @@ export interface MemoryRecords {
   all(): UsageRecord[];
 }
 
-/** A record, in one of the lists of a {@link MemoryRecords}. A class, because V8 may give literals long-lived memory. */
-class KeptRecord {
-  readonly record: UsageRecord;
-  /** The position of the record in the order in which records were kept. */
-  readonly sequence: number;
-  leasedUntil = 0;
-  list: LinkedList<KeptRecord>;
-  readonly link: Link<KeptRecord>;
-
-  constructor(record: UsageRecord, sequence: number, list: LinkedList<KeptRecord>) {
-    this.record = record;
-    this.sequence = sequence;
-    this.list = list;
-    this.link = list.add(this);
-  }
-
-  /** Moves the record to the end of a list. */
-  moveTo(list: LinkedList<KeptRecord>): void {
-    this.list.delete(this.link);
-    this.list = list;
-    list.add(this, this.link);
-  }
-}
-
-/**
- * Each record is in one of three lists, in the order in which it was added to the list. All waiting records were kept
- * after all leased ones, because the oldest are leased first.
- */
+/** Keeps the newest records. When it is full, it drops a record that was delivered, or is leased, or waits; the oldest of these. */
 export function createMemoryRecords(now: () => number, maxRecords = 10_000): MemoryRecords {
   if (!Number.isSafeInteger(maxRecords) || maxRecords < 1) {
     throw new RangeError(`maxRecords must be a whole number of at least 1, not ${String(maxRecords)}`);
   }
-  const byId = new Map<string, KeptRecord>();
-  const waiting = createLinkedList<KeptRecord>();
-  const leased = createLinkedList<KeptRecord>();
-  const delivered = createLinkedList<KeptRecord>();
-  let sequence = 0;
-  /** No lease ends before this time, so that most calls of `take` need not look for leases that are over. */
-  let firstLeaseEnd = Infinity;
+  const byId = new Map<string, QueueEntry<UsageRecord>>();
+  const queue = createLeaseQueue<UsageRecord>(now);
 
-  function forget(kept: KeptRecord): void {
-    kept.list.delete(kept.link);
-    byId.delete(kept.record.id);
-  }
-
-  /** Delivered records are safe elsewhere, and leased records are about to be. */
-  function dropOne(): void {
-    const oldest = delivered.first ?? leased.first ?? waiting.first;
-    if (oldest !== undefined) forget(oldest);
-  }
-
-  /** The records whose lease is over, in the order in which they were kept. */
-  function findExpired(instant: number): KeptRecord[] {
-    if (instant < firstLeaseEnd) return [];
-    const expired: KeptRecord[] = [];
-    firstLeaseEnd = Infinity;
-    for (const kept of leased) {
-      firstLeaseEnd = Math.min(firstLeaseEnd, kept.leasedUntil);
-      if (kept.leasedUntil <= instant) expired.push(kept);
-    }
-    return expired.toSorted((one, other) => one.sequence - other.sequence);
+  function forget(kept: QueueEntry<UsageRecord> | undefined): void {
+    if (kept === undefined) return;
+    kept.moveTo(undefined);
+    byId.delete(kept.value.id);
   }
 
   return {
-    find: (id) => byId.get(id)?.record,
+    find: (id) => byId.get(id)?.value,
     keep(record) {
-      const replaced = byId.get(record.id);
-      if (replaced !== undefined) forget(replaced);
-      if (byId.size >= maxRecords) dropOne();
-      byId.set(record.id, new KeptRecord(record, sequence++, waiting));
+      forget(byId.get(record.id));
+      if (byId.size >= maxRecords) forget(queue.first);
+      byId.set(record.id, queue.add(record));
     },
-    take(limit, leaseMs) {
-      const instant = now();
-      const taken = findExpired(instant).slice(0, limit);
-      for (const kept of waiting) {
-        if (taken.length >= limit) break;
-        taken.push(kept);
-      }
-      const leasedUntil = instant + leaseMs;
-      firstLeaseEnd = Math.min(firstLeaseEnd, leasedUntil);
-      for (const kept of taken) {
-        kept.moveTo(leased);
-        kept.leasedUntil = leasedUntil;
-      }
-      return taken.map(({ record }) => record);
-    },
+    take: (limit, leaseMs) => queue.take(limit, leaseMs),
     markDelivered({ id, state }) {
       const kept = byId.get(id);
       // An id has at most one version of each state.
-      if (kept?.record.state === state) kept.moveTo(delivered);
+      if (kept?.value.state === state) queue.markDelivered(kept);
     },
-    all: () => [waiting, leased, delivered].flatMap((list) => Array.from(list, ({ record }) => record)),
+    all: () => [...queue],
   };
 }

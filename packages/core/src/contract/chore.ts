@@ -20,6 +20,8 @@ export interface Chore {
   readonly stop?: (() => Promise<void> | void) | undefined;
   /** When no call is in progress: resolves when nothing that `begin` has begun is either. The last records wait for it. */
   readonly idle?: (() => Promise<unknown>) | undefined;
-  /** At the same time as `idle`: ends what is being sent to others. If it takes too long, the connections are cut. */
+  /** With the last records: delivers what is left, and takes nothing more. */
+  readonly deliver?: (() => Promise<void>) | undefined;
+  /** At the same time as `idle` and `deliver`: ends what is being sent to others. If it takes too long, the connections are cut. */
   readonly finish?: (() => Promise<void>) | undefined;
 }

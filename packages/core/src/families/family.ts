@@ -1,3 +1,4 @@
+import type { HeaderReader } from "../http.js";
 import type { ImageRequest, Operation, ResponseFormat, SizeMode, StreamFormat } from "../types.js";
 import type { JsonObject } from "../util/json.js";
 import type { Capabilities } from "./capabilities.js";
@@ -19,9 +20,11 @@ export interface Family extends Dialect {
   readonly dialects?: Readonly<Record<string, Partial<Dialect>>> | undefined;
   readonly operations: ReadonlySet<Operation>;
   /**
-   * The path of the endpoint with the provider's own structure, the operation `native`. Default
-   * `/api/v3/images/generations`.
+   * The endpoint of the operation `native`, with the provider's own structure. A gateway with the family serves it. Default:
+   * `/api/v3/images/generations`, which every gateway serves.
    */
+  readonly nativeEndpoint?: NativeEndpoint | undefined;
+  /** @deprecated Use {@link nativeEndpoint}. */
   readonly nativePath?: NativePath | undefined;
   /** True if the operation `edit` is served only for models with `edits: true` in the options. Default false. */
   readonly editsNeedOption?: boolean | undefined;
@@ -98,7 +101,27 @@ export interface NormalizeContext {
   readonly maxUpstreamCalls?: number | undefined;
 }
 
-/** The paths of the endpoints with a provider's own structure. */
+/** An endpoint with a provider's own structure, and its rules. */
+export interface NativeEndpoint {
+  /** The whole path below the base path of the gateway, such as `/api/v3/images/generations`. */
+  readonly path: string;
+  /**
+   * Refuses what the provider's clients ask for by a header and the gateway does not offer. Called before the body is read.
+   * Default: nothing is refused.
+   *
+   * @throws GatewayError `invalid_request_error`
+   */
+  checkHeaders?(headers: HeaderReader): void;
+  /**
+   * What the body of an error has beside `error`, for clients that read the provider's structure. An error with a body of the
+   * provider has that body. Default: nothing.
+   *
+   * @param requestId the gateway's id of the request
+   */
+  toErrorFields?(error: { readonly code: string; readonly message: string }, requestId: string): JsonObject;
+}
+
+/** The path of {@link Family.nativePath}. */
 export type NativePath =
   | "/api/v3/images/generations"
   | "/api/v1/services/aigc/multimodal-generation/generation";

@@ -34,7 +34,7 @@ export { isJsonObject, type JsonObject } from "../util/json.js";
 export type { BackgroundRules, Capabilities, LayerRules } from "./capabilities.js";
 export type { Dialect } from "./dialect.js";
 export type { FailedResponse, UpstreamFailure } from "./failure.js";
-export type { Family, FieldTypes, NativePath, NormalizeContext } from "./family.js";
+export type { Family, FieldTypes, NativeEndpoint, NativePath, NormalizeContext } from "./family.js";
 export { qwenImage } from "./qwen-image/qwen-image.js";
 export type { ResponseShape, StreamReader, StreamResult, StreamShape } from "./response-shape.js";
 export { seedream } from "./seedream/seedream.js";

@@ -1,4 +1,4 @@
-import { type AlertDelivery, type Delivery, onceForEachId } from "../billing/delivery.js";
+import { type Delivery, onceForEachId } from "../billing/delivery.js";
 import type { Holds } from "../billing/hold.js";
 import type { EntryFailure, MinimalLedger } from "../billing/ledger.js";
 import type { LostPolicy } from "../billing/records.js";
@@ -57,8 +57,6 @@ export interface Maintenance {
 export interface MaintenanceParts {
   readonly ledger: MinimalLedger;
   readonly delivery: Delivery;
-  /** Delivers alerts about budgets. */
-  readonly alerts?: AlertDelivery | undefined;
   readonly holds: Holds;
   readonly onLost: LostPolicy;
   readonly logger: Logger;
@@ -120,7 +118,6 @@ async function maintain(parts: MaintenanceParts, onFailure: (failure: EntryFailu
   await sweep(parts, { onFailure, ifItFails: "The ledger could not be swept; retrying every 10 s." });
   for (const chore of chores) await chore.sweep?.();
   await parts.delivery.run();
-  await parts.alerts?.run();
 }
 
 /** Ends the holds of processes that died, or all holds of this process with `own`. */
@@ -173,30 +170,21 @@ export async function shutDown(parts: ShutDownParts, deadlineMs: number): Promis
   const isFinished = await finishesWithin(parts, Math.max(endsAt - performance.now(), 0));
   if (!isFinished) await cutOffRemaining(parts);
   const leftMs = Math.max(endsAt - performance.now(), LAST_DELIVERY_MS);
-  const delivered = deliverRemaining(parts);
-  const [isDelivered, isSent, areAlertsSent] = await Promise.all([
-    settlesWithin(delivered, leftMs),
+  const [isDelivered, isSent] = await Promise.all([
+    settlesWithin(deliverRemaining(parts), leftMs),
     settlesWithin(Promise.all(chores.map(async (chore) => await chore.finish?.())), leftMs),
-    settlesWithin(
-      delivered.then(() => parts.alerts?.sent()),
-      leftMs,
-    ),
   ]);
-  const isAllSent = isSent && areAlertsSent;
   if (!isDelivered) {
     // A request that was cut off may end later. Its record is left to the next process.
     void parts.delivery.stop();
-    void parts.alerts?.stop();
     parts.logger.warn({}, "onUsage did not accept all records before the gateway had to end.");
   }
-  if (!isSent || (isDelivered && !areAlertsSent)) {
+  if (!isSent) {
     parts.logger.warn({}, "Webhooks were being sent when the gateway had to end; they are sent again.");
   }
   if (!isFinished) return;
   // An attempt to send a webhook must not keep the connections open.
-  await (isAllSent || parts.transport.abort === undefined
-    ? parts.transport.close()
-    : parts.transport.abort());
+  await (isSent || parts.transport.abort === undefined ? parts.transport.close() : parts.transport.abort());
 }
 
 /**
@@ -212,10 +200,10 @@ async function finishesWithin({ tracker }: ShutDownParts, deadlineMs: number): P
   }
 }
 
-async function deliverRemaining({ maintenance, delivery, alerts }: ShutDownParts): Promise<void> {
+async function deliverRemaining({ maintenance, delivery, chores }: ShutDownParts): Promise<void> {
   await maintenance.stop();
-  await Promise.all([delivery.run(), alerts?.run()]);
-  await Promise.all([delivery.stop(), alerts?.stop()]);
+  await Promise.all([delivery.run(), ...chores.map(async (chore) => await chore.deliver?.())]);
+  await delivery.stop();
 }
 
 /** The outcome of these requests will never be known. An outcome that arrives later has no effect. */

@@ -12,7 +12,7 @@ import { type Logger, RequestLogger } from "../logger.js";
 import type { Redaction } from "../redact.js";
 import { readAttribution } from "../request/attribution.js";
 import { type BodyLimits, readFields, readsForm } from "../request/read-request.js";
-import { checkHeaders, checkMethod, type Endpoint, idempotencyScopeOf } from "../request/route.js";
+import { checkMethod, type Endpoint, idempotencyScopeOf } from "../request/route.js";
 import { toContext } from "../responses/call.js";
 import { beginEarly } from "../responses/early-stream.js";
 import { renderError, renderStream } from "../responses/envelope.js";
@@ -69,7 +69,7 @@ export async function runPipeline(
     // Awaited only if it is a promise, see `Authenticator`.
     const caller = isPromiseLike(found) ? await found : found;
     report.setCaller(caller.id);
-    checkHeaders(endpoint, request.headers);
+    if (endpoint.operation === "native") endpoint.checkHeaders?.(request.headers);
     const { submissions } = parts;
     const isTask = submissions?.wants(endpoint, request.headers) === true;
     const callerLimits = parts.admission?.limitsOf(caller) ?? {};

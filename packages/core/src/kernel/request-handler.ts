@@ -1,8 +1,9 @@
 import type { Cors } from "../contract/cors.js";
 import { GatewayError, unavailable } from "../errors.js";
 import { type Arrival, createArrival, type ReportParts, RequestReport, reportRefusal } from "../events.js";
+import type { Family } from "../families/family.js";
 import type { GatewayRequest, GatewayResponse } from "../http.js";
-import { createRouteMatcher, type Endpoint, type GatewayRoute } from "../request/route.js";
+import { createRouteMatcher, type Endpoint, type GatewayRoute, listEndpoints } from "../request/route.js";
 import { renderError } from "../responses/envelope.js";
 import { closedError, type Maintenance, type Tracker } from "./lifecycle.js";
 import { holdHost, type PipelineParts, runPipeline } from "./pipeline.js";
@@ -21,6 +22,8 @@ interface HandlerAssembly<Parts extends PipelineParts> {
 export interface RequestHandlerParts<Parts extends PipelineParts> {
   readonly assembly: HandlerAssembly<Parts>;
   readonly basePath: string;
+  /** Their endpoints are served. */
+  readonly families: readonly Family[];
   /** `undefined`: pages of other origins may read nothing. */
   readonly cors: Cors | undefined;
   /** Creates the routes of the features. */
@@ -45,6 +48,7 @@ type NamedRequest = Pick<GatewayRequest, "method" | "url" | "headers">;
 export function createRequestHandler<Parts extends PipelineParts>({
   assembly,
   basePath,
+  families,
   cors,
   createRoutes,
   describeUnserved,
@@ -82,6 +86,7 @@ export function createRequestHandler<Parts extends PipelineParts>({
 
   const matchRoute = createRouteMatcher(
     basePath,
+    listEndpoints(families),
     createRoutes({
       async respond(request, respondTo) {
         if (isClosing()) return refuseEarly(closedError(), request);

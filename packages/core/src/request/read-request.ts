@@ -102,9 +102,8 @@ export function normalizeRequest(fields: JsonObject, context: RequestContext): I
   const { endpoint, model, caller } = context;
   const { operation } = endpoint;
   const { family } = model;
-  const served = { operations: model.operations, nativePath: family.nativePath };
-  if (!isServed(endpoint, served)) {
-    const paths = joinNames(findPaths(served));
+  if (!isServed(endpoint, model)) {
+    const paths = joinNames(findPaths(model));
     throw invalidRequest(`The model ${model.name} is served at ${paths} only.`, "model");
   }
   const preferences = findPreferences({ caller, model: model.preferences, gateway: context.preferences });

@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import { HEALTH_PATH } from "../features/health/healthz-endpoint.js";
 import { MODELS_PATH } from "../features/models-list/models-endpoint.js";
 import { DESCRIPTION_PATH, REFERENCE_PATH } from "../features/openapi/openapi-endpoint.js";
+import { qwenImage } from "../families/qwen-image/qwen-image.js";
 import { TASKS_PATH } from "../features/tasks/tasks-endpoint.js";
-import { createRouteMatcher, type GatewayRoute } from "./route.js";
+import { createRouteMatcher, type GatewayRoute, listEndpoints } from "./route.js";
 
 const GENERATIONS = "/v1/images/generations";
 const PAGES = { healthz: HEALTH_PATH, openapi: DESCRIPTION_PATH, reference: REFERENCE_PATH };
@@ -27,7 +28,11 @@ function match(
   add("models", MODELS_PATH);
   if (servesTasks) add("tasks", TASKS_PATH);
   for (const [name, pattern] of Object.entries(PAGES)) if (pages?.includes(name) ?? true) add(name, pattern);
-  const found = createRouteMatcher(basePath, [...names.keys()])({ method, url, mountPath });
+  const found = createRouteMatcher(basePath, listEndpoints([qwenImage]), [...names.keys()])({
+    method,
+    url,
+    mountPath,
+  });
   if (typeof found !== "object") return found ?? "nothing";
   if ("operation" in found) return found.operation;
   return [names.get(found.route), ...found.groups].filter(Boolean).join(" ");

@@ -1,23 +1,32 @@
 import { GatewayError, invalidRequest } from "../errors.js";
-import type { NativePath } from "../families/family.js";
-import type { GatewayRequest, GatewayResponse, HeaderReader } from "../http.js";
+import type { Family, NativeEndpoint } from "../families/family.js";
+import type { GatewayRequest, GatewayResponse } from "../http.js";
 import type { Operation } from "../types.js";
 
 /** A path at which images are made. */
 export type Endpoint =
   | { readonly operation: "generate"; readonly path: "/v1/images/generations" }
   | { readonly operation: "edit"; readonly path: "/v1/images/edits" }
-  | { readonly operation: "native"; readonly path: NativePath };
+  | (NativeEndpoint & { readonly operation: "native" });
 
-/** The endpoint with DashScope's own structure. */
-const DASHSCOPE_PATH = "/api/v1/services/aigc/multimodal-generation/generation";
+/** The path of the operation `native` for families that have no endpoint of their own. */
+const NATIVE_PATH = "/api/v3/images/generations";
 
+/** The endpoints of every gateway. */
 const ENDPOINTS: readonly Endpoint[] = [
   { operation: "generate", path: "/v1/images/generations" },
   { operation: "edit", path: "/v1/images/edits" },
-  { operation: "native", path: "/api/v3/images/generations" },
-  { operation: "native", path: DASHSCOPE_PATH },
+  { operation: "native", path: NATIVE_PATH },
 ];
+
+/** Lists the endpoints of a gateway with these families. Of endpoints with the same path, the first one is used. */
+export function listEndpoints(families: readonly Family[]): readonly Endpoint[] {
+  const own = families.flatMap(({ nativeEndpoint, nativePath: path }) => {
+    const endpoint = nativeEndpoint ?? (path && { path });
+    return endpoint === undefined ? [] : [{ ...endpoint, operation: "native" } as const];
+  });
+  return [...ENDPOINTS, ...own];
+}
 
 /** Paths of OpenAI's interface that belong to the gateway. Those that it does not serve get a 404. */
 const RESERVED = /\/v1\/images(?:\/|$)/;
@@ -49,31 +58,26 @@ export function toPagePattern(name: string): RegExp {
   return new RegExp(`^(?!.*/v1/images/)(.*)/${name}$`);
 }
 
-/** What a model serves: its operations, and the path of its provider's own structure. */
+/** What a model serves: its operations, at the paths of its family. */
 export interface ServedModel {
   readonly operations: ReadonlySet<Operation>;
-  readonly nativePath?: NativePath | undefined;
+  readonly family: Pick<Family, "nativeEndpoint" | "nativePath">;
 }
 
 /** Whether an endpoint serves a model. */
-export function isServed(
-  endpoint: Endpoint,
-  { operations, nativePath = DEFAULT_NATIVE_PATH }: ServedModel,
-): boolean {
-  if (!operations.has(endpoint.operation)) return false;
-  return endpoint.operation !== "native" || endpoint.path === nativePath;
+export function isServed({ operation, path }: Endpoint, { operations, family }: ServedModel): boolean {
+  return operations.has(operation) && (operation !== "native" || path === findNativePath(family));
 }
 
 /** The paths that serve a model. */
-export function findPaths(model: ServedModel): readonly string[] {
-  return ENDPOINTS.filter((endpoint) => isServed(endpoint, model)).map(({ path }) => path);
+export function findPaths({ operations, family }: ServedModel): readonly string[] {
+  return ENDPOINTS.filter(({ operation }) => operations.has(operation)).map(({ operation, path }) =>
+    operation === "native" ? findNativePath(family) : path,
+  );
 }
 
-const DEFAULT_NATIVE_PATH: NativePath = "/api/v3/images/generations";
-
-/** True for the endpoint whose clients are those of DashScope, which read errors in its structure. */
-export function isDashScope({ path }: Endpoint): boolean {
-  return path === DASHSCOPE_PATH;
+function findNativePath({ nativeEndpoint, nativePath = NATIVE_PATH }: ServedModel["family"]): string {
+  return nativeEndpoint?.path ?? nativePath;
 }
 
 /**
@@ -94,31 +98,11 @@ export function checkMethod(
 }
 
 /**
- * Refuses what DashScope's clients request by a header and the gateway does not offer. Without the 400, such a client would
- * wait for a task or for events.
- *
- * @throws GatewayError `invalid_request_error`
- */
-export function checkHeaders(endpoint: Endpoint, headers: HeaderReader): void {
-  if (!isDashScope(endpoint)) return;
-  if (headers.get("x-dashscope-async") !== null) {
-    throw invalidRequest(
-      "X-DashScope-Async is not supported: leave the header out, and wait for the response.",
-    );
-  }
-  if (headers.get("x-dashscope-sse")?.trim().toLowerCase() === "enable") {
-    throw invalidRequest(
-      "X-DashScope-SSE is not supported: this endpoint offers no events. Leave the header out.",
-    );
-  }
-}
-
-/**
  * Names an endpoint for idempotency keys. The names of version 0.1 stay, so that a repeat is recognized while servers are
  * updated.
  */
-export function idempotencyScopeOf(endpoint: Endpoint): string {
-  return isDashScope(endpoint) ? endpoint.path : endpoint.operation;
+export function idempotencyScopeOf({ operation, path }: Endpoint): string {
+  return operation === "native" && path !== NATIVE_PATH ? path : operation;
 }
 
 /**
@@ -137,15 +121,20 @@ export type RouteMatcher = (
  * depth. Other requests match only at exactly `/v1/…`, `/api/…`, `/healthz`, `/openapi.json` and `/reference`, because `GET
  * /shop/v1/images/edits` may be a route of the host.
  *
+ * @param endpoints those of {@link listEndpoints}
  * @param routes the other routes, in the order in which they are tried
  */
-export function createRouteMatcher(basePath: string, routes: readonly GatewayRoute[]): RouteMatcher {
+export function createRouteMatcher(
+  basePath: string,
+  endpoints: readonly Endpoint[],
+  routes: readonly GatewayRoute[],
+): RouteMatcher {
   return ({ method, url, mountPath }) => {
     const path = normalizePath(pathOf(url));
     const mount = findMount(path, mountPath);
     if (basePath !== "" && !isBelow(path, basePath, mount)) return undefined;
     const isGiven = basePath !== "" || mount !== undefined;
-    const endpoint = ENDPOINTS.find((served) => path.endsWith(served.path));
+    const endpoint = endpoints.find((served) => path.endsWith(served.path));
     if (endpoint !== undefined && (isGiven || method === "POST" || path === endpoint.path)) return endpoint;
     for (const route of routes) {
       const [found, before, ...groups] = route.pattern.exec(path) ?? [];

@@ -1,7 +1,7 @@
 import { type GatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayResponse } from "../http.js";
 import type { Redaction } from "../redact.js";
-import { type Endpoint, isDashScope } from "../request/route.js";
+import type { Endpoint } from "../request/route.js";
 
 /** The error envelope of the interface. */
 export interface ErrorEnvelope {
@@ -53,12 +53,11 @@ export function renderError(error: GatewayError, { id, redact, endpoint }: Error
   };
 }
 
-/** DashScope's SDKs read `code`, `message` and `request_id` at the top level. Its endpoint has them next to `error`. */
 function toErrorBody(error: GatewayError, { id, redact, endpoint }: ErrorContext): object {
   const envelope = toEnvelope(error, redact);
-  if (endpoint === undefined || !isDashScope(endpoint)) return envelope;
-  const { code, message } = envelope.error;
-  return { request_id: id, code, message, ...envelope };
+  return endpoint?.operation === "native"
+    ? { ...endpoint.toErrorFields?.(envelope.error, id), ...envelope }
+    : envelope;
 }
 
 /** What the headers of every successful response contain. */

@@ -32,13 +32,13 @@ export const anyCount: fc.Arbitrary<number> = fc.oneof(
 
 const places = fc.option(fc.nat({ max: 30 }), { nil: undefined });
 
-export const anyPerRequest: fc.Arbitrary<PerRequestDetails> = fc.record({
+const anyPerRequest: fc.Arbitrary<PerRequestDetails> = fc.record({
   pricing_mode: fc.constant("per-request"),
   model_price: anyDecimal,
   decimal_places: places,
 });
 
-export const anyPerToken: fc.Arbitrary<PerTokenDetails> = fc.record({
+const anyPerToken: fc.Arbitrary<PerTokenDetails> = fc.record({
   pricing_mode: fc.constant("per-token"),
   output_token_price: anyDecimal,
   input_token_price: fc.option(anyDecimal, { nil: undefined }),

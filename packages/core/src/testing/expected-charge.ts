@@ -120,8 +120,3 @@ const PLAIN = /^(?:0|[1-9]\d*)(?:\.\d*[1-9])?$/;
 export function isExactly(text: string, expected: Rational): boolean {
   return PLAIN.test(text) && compare(toRational(text), expected) === 0;
 }
-
-/** True when the first charge is at most the second. */
-export function isAtMost(a: Charge, b: Charge): boolean {
-  return compare(toRational(a.amount), toRational(b.amount)) <= 0;
-}

@@ -64,14 +64,6 @@ export function createTaskStore(...tasks: readonly Task[]): TestTaskStore {
     addImages: unused,
     end: unused,
     sweep: async () => ({ lost: [], inputs: [] }),
-    webhooks: {
-      take: unused,
-      finish: unused,
-      list: unused,
-      replay: unused,
-      setDisabled: unused,
-      listDisabled: unused,
-    },
   };
   return {
     store,

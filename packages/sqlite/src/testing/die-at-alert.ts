@@ -6,13 +6,14 @@ import { holdOf, recordOf } from "./entries.js";
 
 const [path = ""] = process.argv.slice(2);
 const ledger = createSqliteLedger({ path });
-createGateway({
+const gateway = createGateway({
   models: { image: { family: "seedream" } },
   channels: [{ id: "ark", family: "seedream", apiKey: "unused" }],
   callers: [],
   ledger,
   onBudget: () => process.kill(process.pid, "SIGKILL"),
 });
+gateway.start();
 const time = new Date().toISOString();
 await ledger.hold(holdOf({ id: "req_1", time, amount: "1", budget: "2" }));
 await ledger.settle(recordOf({ id: "req_1", time, charge: "1" }));

@@ -47,8 +47,8 @@ async function work(prefix: string): Promise<void> {
   if ((await tasks.cancel(prefix, idOf("cancelled")))?.input !== undefined) {
     print("cancelled", nameOf("cancelled"));
   }
-  const [taken] = await tasks.webhooks.take({ limit: 1, leaseMs: 1_000, except: [] });
-  if (taken !== undefined) await tasks.webhooks.finish(taken.message.id, { kind: "delivered" });
+  const [taken] = await ledger.outbox.lease("message", { limit: 1, leaseMs: 1_000, except: [] });
+  if (taken !== undefined) await ledger.outbox.finish(taken.message.id, { kind: "delivered" });
   await tasks.sweep({ ...SWEEP, own: true });
   print("failed", nameOf("lost"));
   await tasks.cancel(prefix, idOf("queued"));

@@ -6,7 +6,7 @@ import type { UpstreamCall } from "../upstream-call.js";
 import { raiseSeed } from "../upstream-calls.js";
 import { findQwenImageCapabilities, toQwenImageRowName } from "./capabilities.js";
 import { QWEN_IMAGE_MODELS } from "./models.js";
-import { normalizeNative } from "./native.js";
+import { normalizeNative, qwenImageEndpoint } from "./native.js";
 import { normalizeQwenImage } from "./request.js";
 import { fromQwenImage, toQwenImageFailure } from "./response.js";
 
@@ -16,7 +16,7 @@ export const qwenImage: Family = {
   defaultBaseUrl: "https://dashscope.aliyuncs.com/api/v1",
   operations: new Set(["generate", "edit", "native"]),
   editsNeedOption: true,
-  nativePath: "/api/v1/services/aigc/multimodal-generation/generation",
+  nativeEndpoint: qwenImageEndpoint,
   delivers: ["url"],
   reportsTokens: false,
   takesImageBytes: true,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Capabilities } from "../capabilities.js";
-import { countMaxPixels, findSeedreamCapabilities } from "./capabilities.js";
+import { countMaxPixels, countMaxTokens, findSeedreamCapabilities } from "./capabilities.js";
 import { SEEDREAM_MODELS } from "./models.js";
 import { normalizeNative, normalizeSeedream } from "./request.js";
 
@@ -54,8 +54,17 @@ describe("the most pixels of an image", () => {
   it("stand in the request of either endpoint", () => {
     const context = { model: "m", capabilities: VERSION_4_5, defaultResponseFormat: undefined };
     const fields = { prompt: "a fox", size: "2K" };
-    expect(normalizeSeedream(fields, { ...context, operation: "generate" }).maxPixels).toBe(2848 * 1600);
-    expect(normalizeNative(fields, { ...context, operation: "native" }).maxPixels).toBe(2848 * 1600);
+    const bounds = { maxPixels: 2848 * 1600, maxTokensPerImage: 17_800 };
+    expect(normalizeSeedream(fields, { ...context, operation: "generate" })).toMatchObject(bounds);
+    expect(normalizeNative(fields, { ...context, operation: "native" })).toMatchObject(bounds);
+  });
+
+  it.each([
+    [2048 * 2048, 16_384],
+    [257, 2],
+    [undefined, 65_536],
+  ])("of %s bound the tokens of an image to %i", (pixels, tokens) => {
+    expect(countMaxTokens(pixels)).toBe(tokens);
   });
 });
 

@@ -62,3 +62,13 @@ export function countMaxPixels(size: unknown, capabilities: Capabilities | undef
   const isListed = rules?.presets?.some((name) => name.toUpperCase() === preset) ?? false;
   return (isListed ? PRESET_PIXELS.get(preset) : undefined) ?? most;
 }
+
+/** 4096 × 4096: the most that Ark's image generation reference states for any Seedream model (November 2026). */
+const MOST_PIXELS = 16_777_216;
+/** Pixels that make one token, by the same reference: an image of 2048 × 2048 is reported with 16,384. */
+const PIXELS_PER_TOKEN = 256;
+
+/** The most tokens that Ark reports for an image of at most this number of pixels. */
+export function countMaxTokens(maxPixels = MOST_PIXELS): number {
+  return Math.ceil(maxPixels / PIXELS_PER_TOKEN);
+}

@@ -9,7 +9,7 @@ import type { NormalizeContext } from "../family.js";
 import { imageList } from "../image-list.js";
 import { isReferenceImage, splitOpenAiOnly } from "../shared.js";
 import { countUpstreamCalls } from "../upstream-calls.js";
-import { countMaxPixels, REFERENCE_MEDIA_TYPES } from "./capabilities.js";
+import { countMaxPixels, countMaxTokens, REFERENCE_MEDIA_TYPES } from "./capabilities.js";
 import {
   checkCounts,
   checkModelFields,
@@ -43,6 +43,7 @@ export function normalizeSeedream(fields: JsonObject, context: NormalizeContext)
   const notForEachCall = upstreamCalls > 1 ? ["stream"] : [];
   const { aspect_ratio, resolution } = known;
   const size = readSize({ ...parsed, aspect_ratio, resolution }, context);
+  const maxPixels = countMaxPixels(size.size, capabilities);
   const { n: _n, size: _size, ...upstreamFields } = known;
   for (const name of [...size.read, ...unsent, ...notForEachCall, ...refusedFields(capabilities)]) {
     if (name in upstreamFields) delete upstreamFields[name];
@@ -60,7 +61,8 @@ export function normalizeSeedream(fields: JsonObject, context: NormalizeContext)
     maxImages: upstreamCalls * batch * (1 + layers),
     maxLayers: upstreamCalls * batch * layers,
     ...(upstreamCalls > 1 && { upstreamCalls }),
-    maxPixels: countMaxPixels(size.size, capabilities),
+    maxPixels,
+    maxTokensPerImage: countMaxTokens(maxPixels),
     responseFormat: responseFormat ?? "url",
     stream: parsed.stream ?? false,
     ...(size.replacedSize !== undefined && { replacedSize: size.replacedSize }),
@@ -113,6 +115,7 @@ export function normalizeNative(fields: JsonObject, context: NormalizeContext): 
     throw invalidRequest(`${param} asks for ${batch} images; at most ${most.images} are allowed.`, param);
   }
   const layers = countLayersOfEach(isDecomposed, context);
+  const maxPixels = countMaxPixels(fields["size"], context.capabilities);
   const { n, ...upstreamFields } = fields;
   return {
     operation: "native",
@@ -121,7 +124,8 @@ export function normalizeNative(fields: JsonObject, context: NormalizeContext): 
     images,
     maxImages: batch * (1 + layers),
     maxLayers: batch * layers,
-    maxPixels: countMaxPixels(fields["size"], context.capabilities),
+    maxPixels,
+    maxTokensPerImage: countMaxTokens(maxPixels),
     responseFormat: parsed.response_format === "b64_json" ? "b64_json" : "url",
     stream: parsed.stream ?? false,
     upstreamFields,

@@ -1,5 +1,4 @@
 import type { Balance } from "../../billing/ledger.js";
-import { createListeners } from "../../util/collections.js";
 import { type Decimal, formatDecimal, isAtMost, multiplyDecimal, readDecimal } from "../../util/decimal.js";
 import { parsePeriodKey } from "../periods/periods.js";
 import type { BudgetAlert, BudgetThreshold, PeriodBalance } from "./budget-store.js";
@@ -74,13 +73,3 @@ export function toPeriodBalance(caller: string, key: string, { settled, held }: 
 
 /** Alerts that were not delivered are forgotten after this time: 30 days. */
 export const MAX_ALERT_AGE_MS = 30 * 86_400_000;
-
-/** Tells listeners of alerts that this process has written. */
-export interface AlertListeners {
-  readonly tell: () => void;
-  readonly watch: (listener: () => void) => () => void;
-}
-
-export function createAlertListeners(): AlertListeners {
-  return createListeners();
-}

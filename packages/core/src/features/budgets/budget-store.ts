@@ -63,21 +63,6 @@ export interface BudgetStore {
    * kept for good.
    */
   list(filter?: PeriodFilter): Promise<readonly PeriodBalance[]>;
-  /**
-   * Returns alerts that were not delivered yet, the oldest first, and leases them. During the lease no other call returns
-   * them. Alerts that are not marked as delivered by then are returned again. An alert is written in the transaction of the
-   * charge that reached its threshold, once for each caller, period and threshold.
-   *
-   * @param limit the maximum number of alerts
-   * @param leaseMs the lease in milliseconds
-   */
-  takeAlerts(limit: number, leaseMs: number): Promise<readonly BudgetAlert[]>;
-  markAlertsDelivered(alerts: readonly BudgetAlert[]): Promise<void>;
-  /**
-   * Calls the listener when this process has written an alert. Not every alert is reported: also look now and then. Returns the
-   * function that ends this. A listener must not throw.
-   */
-  readonly watch: (listener: () => void) => () => void;
 }
 
 /** A ledger that also keeps the balances of periods. */
@@ -88,5 +73,5 @@ export interface BudgetLedger extends Ledger {
 /** Finds the balances of periods of a ledger. */
 export const BUDGET_STORE: LedgerAbility<BudgetStore> = {
   member: "budgets",
-  methods: ["balance", "list", "takeAlerts", "markAlertsDelivered", "watch"],
+  methods: ["balance", "list"],
 };

@@ -1,16 +1,9 @@
 import { type Account, isCovered, type MemoryAccounts, toBalance } from "../../billing/memory-ledger.js";
-import { removeOldest } from "../../util/collections.js";
 import { compareStrings } from "../../util/compare-strings.js";
 import { addDecimals, formatDecimal, ZERO } from "../../util/decimal.js";
 import { readListLimit } from "../../util/list-limit.js";
 import { findPeriod } from "../periods/periods.js";
-import {
-  createAlert,
-  createAlertListeners,
-  findAlerts,
-  MAX_ALERT_AGE_MS,
-  toPeriodBalance,
-} from "./budget-alerts.js";
+import { createAlert, findAlerts, toPeriodBalance } from "./budget-alerts.js";
 import type { BudgetAlert, BudgetStore, PeriodBalance } from "./budget-store.js";
 
 interface AlertedAccount extends Account {
@@ -23,22 +16,19 @@ const EMPTY: Readonly<AlertedAccount> = { settled: ZERO, held: ZERO, budget: nul
 
 /** How many accounts of periods are kept. Beyond this, the oldest without open holds are dropped. */
 const MAX_PERIODS = 10_000;
-/** How many alerts wait to be delivered. Beyond this, the oldest are dropped. */
-const MAX_ALERTS = 10_000;
 
 /**
  * Creates the accounts of the callers of a ledger in memory, over all time and by period. Each change also counts in the period,
  * if there is one.
  *
  * @param now milliseconds since 1970
+ * @param addAlerts called in the step in which charges reach thresholds of a budget
  */
-export function createMemoryBudgets(now: () => number) {
+export function createMemoryBudgets(now: () => number, addAlerts: (alerts: readonly BudgetAlert[]) => void) {
   const totals = new Map<string, AlertedAccount>();
   /** By period, then by caller. */
   const periods = new Map<string, Map<string, AlertedAccount>>();
   let periodAccounts = 0;
-  const alerts = new Map<string, { readonly alert: BudgetAlert; leasedUntil: number }>();
-  const listeners = createAlertListeners();
 
   const find = (caller: string, period: string | undefined): AlertedAccount =>
     (period === undefined ? totals : periods.get(period))?.get(caller) ?? EMPTY;
@@ -105,12 +95,11 @@ export function createMemoryBudgets(now: () => number) {
     if (budget === null || alerted === undefined) return;
     account.alerted = alerted;
     const settled = formatDecimal(account.settled);
-    for (const threshold of reached) {
-      const alert = createAlert({ caller, periodKey: period ?? "", threshold, budget, settled, at: now() });
-      alerts.set(alert.id, { alert, leasedUntil: 0 });
-      removeOldest(alerts, MAX_ALERTS);
-    }
-    listeners.tell();
+    addAlerts(
+      reached.map((threshold) =>
+        createAlert({ caller, periodKey: period ?? "", threshold, budget, settled, at: now() }),
+      ),
+    );
   }
 
   const store: BudgetStore = {
@@ -134,18 +123,6 @@ export function createMemoryBudgets(now: () => number) {
         .toSorted(comparePeriods)
         .slice(0, most);
     },
-    async takeAlerts(limit, leaseMs) {
-      const instant = now();
-      const oldest = instant - MAX_ALERT_AGE_MS;
-      for (const { alert } of alerts.values()) if (Date.parse(alert.time) < oldest) alerts.delete(alert.id);
-      const due = [...alerts.values()].filter(({ leasedUntil }) => leasedUntil <= instant).slice(0, limit);
-      for (const entry of due) entry.leasedUntil = instant + leaseMs;
-      return due.map(({ alert }) => ({ ...alert }));
-    },
-    async markAlertsDelivered(delivered) {
-      for (const { id } of delivered) alerts.delete(id);
-    },
-    watch: listeners.watch,
   };
 
   const accounts: MemoryAccounts = {

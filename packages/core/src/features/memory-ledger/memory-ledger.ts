@@ -8,6 +8,8 @@ import type { BudgetLedger } from "../budgets/budget-store.js";
 import { createMemoryBudgets } from "../budgets/memory-budgets.js";
 import type { CallerLedger } from "../callers/caller-store.js";
 import { createMemoryCallers } from "../callers/memory-callers.js";
+import { createMemoryOutbox } from "../outbox/memory-outbox.js";
+import type { OutboxLedger } from "../outbox/outbox.js";
 import { createMemoryTasks } from "../task-store/memory-tasks.js";
 import type { TaskLedger } from "../task-store/task-store.js";
 import type { HistoryLedger } from "../usage/history-store.js";
@@ -39,15 +41,21 @@ import { createMemoryReports } from "../usage/reports.js";
 export function createMemoryLedger({
   now = Date.now,
   maxRecords,
-}: MemoryLedgerOptions = {}): TaskLedger & CallerLedger & BudgetLedger & Partial<HistoryLedger> {
-  const { accounts, store: budgets } = createMemoryBudgets(now);
+}: MemoryLedgerOptions = {}): TaskLedger &
+  CallerLedger &
+  BudgetLedger &
+  OutboxLedger &
+  Partial<HistoryLedger> {
   const records = createMemoryRecords(now, maxRecords);
+  const { outbox, taskMessages, addAlerts } = createMemoryOutbox(now, records);
+  const { accounts, store: budgets } = createMemoryBudgets(now, addAlerts);
   const history = createMemoryHistory?.(records);
   const { ledger, money } = createMemoryMoney({ now, accounts, records, watcher: history });
   return {
     ...ledger,
     ...createMemoryReports(records),
-    tasks: createMemoryTasks(now, money),
+    tasks: createMemoryTasks(now, money, taskMessages),
+    outbox,
     callers: createMemoryCallers(now),
     budgets,
     ...(history && { history: history.history }),

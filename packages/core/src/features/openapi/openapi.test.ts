@@ -4,7 +4,7 @@ import { gemini } from "../../families/gemini/gemini.js";
 import { openai } from "../../families/openai/openai.js";
 import { qwenImage } from "../../families/qwen-image/qwen-image.js";
 import { seedream } from "../../families/seedream/seedream.js";
-import { findPaths } from "../../request/route.js";
+import { listEndpoints } from "../../request/route.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
 import { createOpenApiDocument } from "./create-document.js";
 import { createEditSchemas } from "./request-schemas.js";
@@ -31,13 +31,9 @@ it("is committed as it is generated (after a change: vitest run packages/core/sr
 });
 
 it("describes every endpoint at which images are made", () => {
-  const all = findPaths({ operations: new Set(["generate", "edit"]) });
-  const native = [
-    "/api/v3/images/generations",
-    "/api/v1/services/aigc/multimodal-generation/generation",
-  ] as const;
-  const ofNative = native.flatMap((nativePath) => findPaths({ operations: new Set(["native"]), nativePath }));
-  expect(Object.keys(document["paths"] as object)).toEqual(expect.arrayContaining([...all, ...ofNative]));
+  const paths = listEndpoints([seedream, qwenImage]).map(({ path }) => path);
+  expect(paths).toHaveLength(4);
+  expect(Object.keys(document["paths"] as object)).toEqual(expect.arrayContaining(paths));
 });
 
 /** How the document writes the values that a family reads from the strings of a form. */

@@ -143,13 +143,13 @@ describe("a memory ledger", () => {
     for (let at = 0; at < 500; at++) await submit(ledger, `open_${at}`);
     expect(await hasTask(ledger, "me_499")).toBe(false);
     expect(await hasTask(ledger, "told_0")).toBe(true);
-    expect(await ledger.tasks.webhooks.list({}, 9)).toHaveLength(2);
+    expect(await ledger.outbox.list({}, 9)).toHaveLength(2);
     // Another caller takes room from the one that has most.
     await endMany(ledger, "you", 499);
     expect(await hasTask(ledger, "me_997")).toBe(false);
     expect(await hasTask(ledger, "told_0")).toBe(false);
     expect(await hasTask(ledger, "told_1")).toBe(true);
-    expect(await ledger.tasks.webhooks.list({}, 9)).toHaveLength(1);
+    expect(await ledger.outbox.list({}, 9)).toHaveLength(1);
   });
 
   it("accepts others when a sweep has deleted ended tasks", async () => {

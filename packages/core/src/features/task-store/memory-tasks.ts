@@ -5,7 +5,6 @@ import { createListeners } from "../../util/collections.js";
 import { CallerCounts } from "../../util/fair-share.js";
 import { encodeText } from "../../util/utf8.js";
 import type { Writable } from "../../util/writable.js";
-import { createMemoryWebhooks, type StoredMessage } from "./memory-webhooks.js";
 import {
   checkTask,
   checkTaskEnd,
@@ -36,15 +35,22 @@ interface Entry {
   upstream?: string | undefined;
   /** True from the moment when a worker takes the task until it is put back or ends. */
   isTaken: boolean;
-  /** The messages about the end of the task. */
-  readonly messages: StoredMessage[];
+}
+
+/** The messages about tasks that have ended. */
+export interface TaskMessages {
+  /** Writes a message for each endpoint, in the step in which the task ends. */
+  write(endpoints: readonly string[], task: Task): void;
+  /** Whether one of the messages is still to be sent, to an endpoint that is not disabled. */
+  hasPending(task: string): boolean;
+  drop(task: string): void;
 }
 
 /**
  * Tasks in the memory of this process. It keeps 1,000 tasks. When it is full, it drops a task that has ended, of the caller
  * that has most: the one that ended longest ago and has no message to send; if there is none, the one that ended longest ago.
  */
-export function createMemoryTasks(now: () => number, money: MemoryMoney): TaskStore {
+export function createMemoryTasks(now: () => number, money: MemoryMoney, messages: TaskMessages): TaskStore {
   /** All tasks, in the order of their submission. */
   const entries = new Map<string, Entry>();
   /** The tasks that have ended, in the order of their end. */
@@ -63,8 +69,6 @@ export function createMemoryTasks(now: () => number, money: MemoryMoney): TaskSt
     queueMicrotask(() => listeners.tell(change));
   }
 
-  const webhooks = createMemoryWebhooks(now, tell);
-
   function findOf(caller: string, id: string): Entry | undefined {
     const entry = entries.get(id);
     return entry?.task.caller === caller ? entry : undefined;
@@ -82,7 +86,6 @@ export function createMemoryTasks(now: () => number, money: MemoryMoney): TaskSt
       input: task.input,
       inputBytes,
       isTaken: false,
-      messages: [],
     };
     entries.set(id, entry);
     if (repeat !== undefined) repeats.set(repeat.key, entry);
@@ -98,7 +101,7 @@ export function createMemoryTasks(now: () => number, money: MemoryMoney): TaskSt
     ended.delete(entry.task.id);
     allCounts.add(entry.task.caller, -1);
     if (entry.repeat !== undefined) repeats.delete(entry.repeat.key);
-    webhooks.drop(entry.messages);
+    messages.drop(entry.task.id);
   }
 
   /** Takes a caller without waiting tasks out of the order of turns. */
@@ -129,9 +132,8 @@ export function createMemoryTasks(now: () => number, money: MemoryMoney): TaskSt
     openCounts.add(task.caller, -1);
     openBytes.add(task.caller, -entry.inputBytes);
     forgetTurn(task.caller);
-    entry.messages.push(...webhooks.write(entry.endpoints, copyTask(task)));
+    messages.write(entry.endpoints, copyTask(task));
     tell({ kind: "changed", id: task.id });
-    if (entry.messages.length > 0) tell({ kind: "webhook" });
   }
 
   /** @param caller the caller of the task that needs the room */
@@ -140,7 +142,7 @@ export function createMemoryTasks(now: () => number, money: MemoryMoney): TaskSt
     const isBefore = (one: Entry, other: Entry): boolean => {
       const more = countOf(one) - countOf(other);
       return (
-        more > 0 || (more === 0 && webhooks.hasPending(other.messages) && !webhooks.hasPending(one.messages))
+        more > 0 || (more === 0 && messages.hasPending(other.task.id) && !messages.hasPending(one.task.id))
       );
     };
     // If several are equal, the first one is found. It ended longest ago.
@@ -151,7 +153,6 @@ export function createMemoryTasks(now: () => number, money: MemoryMoney): TaskSt
 
   // No method awaits anything, so each is atomic.
   return {
-    webhooks: webhooks.store,
     async submit(task, hold) {
       checkTask(task, hold);
       const known = entries.get(task.id) ?? (task.repeat && repeats.get(task.repeat.key));
@@ -276,7 +277,7 @@ export function createMemoryTasks(now: () => number, money: MemoryMoney): TaskSt
         }
       }
       for (const entry of ended.values()) {
-        if ((entry.task.endedAt ?? 0) + entry.keepMs > instant || webhooks.hasPending(entry.messages))
+        if ((entry.task.endedAt ?? 0) + entry.keepMs > instant || messages.hasPending(entry.task.id))
           continue;
         drop(entry);
       }

@@ -156,9 +156,7 @@ export type TaskChange =
   /** A task waits for a worker. */
   | { readonly kind: "queued" }
   /** A task has a new state or a new image. */
-  | { readonly kind: "changed"; readonly id: string }
-  /** A webhook waits to be sent. */
-  | { readonly kind: "webhook" };
+  | { readonly kind: "changed"; readonly id: string };
 
 /**
  * Keeps tasks beside the holds of a ledger. The ledgers in memory, of `@calotype/sqlite` and of `@calotype/postgres` have
@@ -249,93 +247,6 @@ export interface TaskStore {
    * this. A listener must not throw.
    */
   watch(listener: (change: TaskChange) => void): () => void;
-  readonly webhooks: WebhookStore;
-}
-
-/** A message about the end of a task, for one endpoint. There is one for each name in {@link NewTask.webhooks}. */
-export interface WebhookMessage {
-  /** `msg_` and 32 hexadecimal digits; the same for each attempt. */
-  readonly id: string;
-  /** The id of the task. */
-  readonly task: string;
-  /** The id of the caller. */
-  readonly caller: string;
-  /** The name of the endpoint. */
-  readonly endpoint: string;
-  /**
-   * `waiting`: it is sent at `nextAt`. `delivered`: the endpoint accepted it. `given_up`: it was sent as often as it may be,
-   * or its endpoint does not exist any more.
-   */
-  readonly state: "waiting" | "delivered" | "given_up";
-  /** How often it was sent. */
-  readonly attempts: number;
-  /** When it is sent next, in milliseconds since 1970. */
-  readonly nextAt: number;
-  /** Why the last attempt failed. */
-  readonly lastError?: string | undefined;
-}
-
-/** How an attempt to send a message ended. */
-export type WebhookAttempt =
-  | { readonly kind: "delivered" }
-  /** `delayMs` is the time until the next attempt. */
-  | { readonly kind: "retry"; readonly delayMs: number; readonly error: string }
-  | { readonly kind: "given_up"; readonly error: string };
-
-/** Selects messages; an absent field selects all. */
-export interface WebhookFilter {
-  readonly caller?: string | undefined;
-  readonly endpoint?: string | undefined;
-  readonly task?: string | undefined;
-  readonly state?: WebhookMessage["state"] | undefined;
-}
-
-/** Options of {@link WebhookStore.take}. */
-export interface WebhookTakeOptions {
-  /** The largest number of messages, at least 1. */
-  readonly limit: number;
-  /** A message that was not finished is returned again after this time. */
-  readonly leaseMs: number;
-  /**
-   * Endpoints whose messages are left alone, because they are busy: they must not delay the others. Without `endpoint`, those
-   * of all endpoints of the caller. At most 1,000.
-   */
-  readonly except: readonly (Pick<WebhookEndpointName, "caller"> & Partial<WebhookEndpointName>)[];
-}
-
-/** An endpoint of a caller. */
-export interface WebhookEndpointName {
-  readonly caller: string;
-  readonly endpoint: string;
-}
-
-/** Keeps the messages about ended tasks. They are written in the transaction in which the task ends. */
-export interface WebhookStore {
-  /**
-   * Returns messages that are to be sent, the longest waiting first, each with its task, and leases them. Messages for
-   * disabled endpoints are not returned.
-   */
-  take(
-    options: WebhookTakeOptions,
-  ): Promise<readonly { readonly message: WebhookMessage; readonly task: Task }[]>;
-  /**
-   * Records an attempt. A message that was delivered stays `delivered`. One that was given up becomes `delivered` if an
-   * attempt succeeded after all, and otherwise stays as it is.
-   *
-   * @throws RangeError for a delay below 0 or above ten years
-   */
-  finish(id: string, attempt: WebhookAttempt): Promise<void>;
-  /** Returns messages, the newest first. */
-  list(filter: WebhookFilter, limit: number): Promise<readonly WebhookMessage[]>;
-  /** Makes messages wait again, also delivered ones, to be sent at once with a new series of attempts. Returns how many. */
-  replay(filter: WebhookFilter): Promise<number>;
-  /**
-   * Stops sending to an endpoint, because it responded with 410, or allows it again. Its messages keep waiting, at most as
-   * long as their tasks are kept.
-   */
-  setDisabled(caller: string, endpoint: string, isDisabled: boolean): Promise<void>;
-  /** The disabled endpoints. */
-  listDisabled(): Promise<readonly WebhookEndpointName[]>;
 }
 
 /** A ledger that also keeps tasks. */
@@ -393,14 +304,4 @@ export function checkTaskEnd({ result = "", error = "", record }: TaskEnd): void
  */
 export function checkTaskImages(images: readonly string[]): void {
   checkOpaque(images.join(""), "images");
-}
-
-/**
- * Checks the input of `WebhookStore.finish`.
- *
- * @throws RangeError that names the field
- */
-export function checkWebhookAttempt(attempt: WebhookAttempt): void {
-  if (attempt.kind === "retry") checkDuration(attempt.delayMs, "delayMs");
-  if (attempt.kind !== "delivered") checkOpaque(attempt.error, "error");
 }

@@ -1,4 +1,4 @@
-import type { WebhookAttempt } from "../task-store/task-store.js";
+import type { WebhookAttempt } from "../outbox/outbox.js";
 
 /** What became of one attempt to send a message. */
 export type SendResult =

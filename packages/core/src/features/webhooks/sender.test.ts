@@ -5,7 +5,8 @@ import { endTask } from "../../testing/end-task.js";
 import { createRandom, SEED } from "../../testing/random.js";
 import { type Transport, TransportError, type TransportRequest } from "../../upstream/transport.js";
 import { createMemoryLedger } from "../memory-ledger/memory-ledger.js";
-import type { TaskLedger, WebhookMessage, WebhookStore } from "../task-store/task-store.js";
+import type { Outbox, OutboxLedger, WebhookMessage } from "../outbox/outbox.js";
+import type { TaskLedger } from "../task-store/task-store.js";
 import { writeTaskSummary } from "../tasks/task-object.js";
 import { createWebhookEndpoints, type WebhookEndpoints } from "./endpoints.js";
 import { RETRY_DELAYS_MS, RETRY_JITTER } from "./schedule.js";
@@ -31,14 +32,14 @@ interface Sent {
 type Respond = (sent: Sent) => number | Response | Promise<number | Response>;
 
 interface Simulation {
-  readonly ledger: TaskLedger;
-  readonly store: WebhookStore;
+  readonly ledger: TaskLedger & OutboxLedger;
+  readonly outbox: Outbox;
   readonly sender: WebhookSender;
   readonly sent: readonly Sent[];
   readonly logs: readonly (readonly [string, object, string])[];
   readonly now: () => number;
   /** Another process with the same database. */
-  readonly createSender: (store?: WebhookStore) => WebhookSender;
+  readonly createSender: (outbox?: Outbox) => WebhookSender;
   /** Looks for messages every 10 s, until this time has passed. */
   readonly pass: (ms: number) => Promise<void>;
   readonly messages: () => Promise<readonly WebhookMessage[]>;
@@ -68,9 +69,9 @@ function simulate(respond: Respond, { endpoints = ENDPOINTS, find }: SimulationO
     close: async () => {},
   };
   const fixed = createWebhookEndpoints({ endpoints });
-  const createSender = (store: WebhookStore = ledger.tasks.webhooks): WebhookSender =>
+  const createSender = (outbox: Outbox = ledger.outbox): WebhookSender =>
     createWebhookSender({
-      store,
+      outbox,
       transport,
       now,
       writeSummary: writeTaskSummary,
@@ -90,14 +91,14 @@ function simulate(respond: Respond, { endpoints = ENDPOINTS, find }: SimulationO
   };
   const simulation: Simulation = {
     ledger,
-    store: ledger.tasks.webhooks,
+    outbox: ledger.outbox,
     sender,
     sent,
     logs,
     now,
     createSender,
     pass,
-    messages: () => ledger.tasks.webhooks.list({}, 1_000),
+    messages: () => ledger.outbox.list({}, 1_000),
   };
   return simulation;
 }
@@ -226,7 +227,7 @@ describe("an endpoint that responds with 410", () => {
       "log.example",
       "log.example",
     ]);
-    expect(await simulation.store.listDisabled()).toEqual([{ caller: "me", endpoint: "app" }]);
+    expect(await simulation.outbox.listDisabled()).toEqual([{ caller: "me", endpoint: "app" }]);
     const states = async (): Promise<unknown> =>
       Object.fromEntries(
         (await simulation.messages()).map(({ task, endpoint, state }) => [`${task} ${endpoint}`, state]),
@@ -246,8 +247,8 @@ describe("an endpoint that responds with 410", () => {
     ]);
 
     status = 200;
-    await simulation.store.setDisabled("me", "app", false);
-    await simulation.store.replay({ task: first, endpoint: "app" });
+    await simulation.outbox.setDisabled("me", "app", false);
+    await simulation.outbox.replay({ task: first, endpoint: "app" });
     await simulation.pass(HOUR_MS);
     expect(new Set(Object.values((await states()) as object))).toEqual(new Set(["delivered"]));
   });
@@ -271,7 +272,7 @@ describe("a message", () => {
     await endTask(simulation.ledger, { webhooks: ["app"] });
     const isSent = Promise.withResolvers<void>();
     const dead = simulation.createSender({
-      ...simulation.store,
+      ...simulation.outbox,
       finish: () => {
         isSent.resolve();
         return new Promise(() => {});
@@ -281,7 +282,7 @@ describe("a message", () => {
     await isSent.promise;
     expect(simulation.sent).toHaveLength(1);
 
-    await simulation.pass(60_000);
+    await simulation.pass(30_000);
     expect(simulation.sent).toHaveLength(1);
     await simulation.pass(60_000);
     expect(simulation.sent).toHaveLength(2);
@@ -295,7 +296,7 @@ describe("a message", () => {
     const simulation = simulate(() => 200);
     await endTask(simulation.ledger, { webhooks: ["app"] });
     const failing = simulation.createSender({
-      ...simulation.store,
+      ...simulation.outbox,
       finish: () => Promise.reject(new Error("the database is down")),
     });
     failing.wake();
@@ -311,7 +312,7 @@ describe("a message", () => {
     const simulation = simulate(() => 200);
     const id = await endTask(simulation.ledger, { webhooks: ["app"] });
     await simulation.pass(60_000);
-    expect(await simulation.store.replay({ task: id })).toBe(1);
+    expect(await simulation.outbox.replay({ task: id })).toBe(1);
     await simulation.pass(60_000);
 
     const { sent } = simulation;
@@ -334,7 +335,7 @@ describe("a message", () => {
       { state: "given_up", lastError: "The caller has no endpoint with this name any more." },
     ]);
     expect(simulation.logs).toHaveLength(1);
-    expect(await simulation.store.listDisabled()).toEqual([]);
+    expect(await simulation.outbox.listDisabled()).toEqual([]);
   });
 
   it("waits while the operator's function fails, and the log says so", async () => {
@@ -494,7 +495,7 @@ it("an endpoint that cannot be disabled after a 410 gets its message again, and 
   const simulation = simulate(() => 410);
   await endTask(simulation.ledger, { webhooks: ["app"] });
   const sender = simulation.createSender({
-    ...simulation.store,
+    ...simulation.outbox,
     setDisabled: () => Promise.reject(new Error("down")),
   });
   sender.wake();
@@ -560,10 +561,10 @@ describe("messages that a sender leaves to the store", () => {
       vi.advanceTimersByTime(600_000);
       slow.resolve(200);
       await simulation.sender.idle();
-      await simulation.store.setDisabled("me", "app", false);
+      await simulation.outbox.setDisabled("me", "app", false);
     }
     status = 200;
-    await simulation.store.replay({ caller: "me" });
+    await simulation.outbox.replay({ caller: "me" });
     await simulation.pass(60_000);
     const states = (await simulation.messages()).map(({ state }) => state);
     expect(new Set(states)).toEqual(new Set(["delivered"]));
@@ -596,8 +597,9 @@ it("messages that cannot be read are read later, and the log says so", async () 
   await endTask(simulation.ledger, { webhooks: ["app"] });
   let isDown = true;
   const sender = simulation.createSender({
-    ...simulation.store,
-    take: (options) => (isDown ? Promise.reject(new Error("down")) : simulation.store.take(options)),
+    ...simulation.outbox,
+    lease: (kind, options) =>
+      isDown ? Promise.reject(new Error("down")) : simulation.outbox.lease(kind, options),
   });
   sender.wake();
   await vi.waitFor(() => expect(simulation.logs).toHaveLength(1));

@@ -1,17 +1,20 @@
+import { createDelivery, LEASE_MS, PENDING } from "../../billing/delivery.js";
 import type { Logger } from "../../logger.js";
 import { toPlainError } from "../../redact.js";
 import { CallerCounts } from "../../util/fair-share.js";
 import type {
-  Task,
+  LeaseOptions,
+  Outbox,
   WebhookEndpointName,
+  WebhookEntry,
   WebhookMessage,
-  WebhookStore,
-  WebhookTakeOptions,
-} from "../task-store/task-store.js";
+} from "../outbox/outbox.js";
+import type { Task } from "../task-store/task-store.js";
+import { toAlertMessage } from "./alert-messages.js";
 import type { MessageEndpoint, WebhookEndpoints } from "./endpoints.js";
 import { writePayload } from "./payload.js";
 import { planNext, type SendResult } from "./schedule.js";
-import { type SendParts, sendMessage } from "./send.js";
+import { type OutgoingMessage, type SendParts, sendMessage } from "./send.js";
 
 /** Sends the messages that are due. */
 export interface WebhookSender {
@@ -28,7 +31,7 @@ export interface WebhookSender {
 
 /** What a sender needs of the gateway. */
 export interface SenderParts extends Pick<SendParts, "transport" | "now"> {
-  readonly store: WebhookStore;
+  readonly outbox: Outbox;
   /** Returns the current endpoints. `undefined` if the options have no webhooks any more. */
   readonly endpoints: () => WebhookEndpoints | undefined;
   /** Writes a task as a JSON object without its result. A parameter, because the folder `tasks` imports this one. */
@@ -49,88 +52,82 @@ const MAX_TAKEN = 256;
 const PART = 1 / 16;
 /** The time to record an attempt before the lease of its message ends. */
 const RECORD_MS = 15_000;
-/** A message may wait for as many attempts before it as fit into its lease. */
-const ATTEMPTS_PER_LEASE = 5;
 
 /** The messages for one endpoint that were taken. */
 interface MessageQueue {
   readonly name: WebhookEndpointName;
   readonly waiting: TakenMessage[];
   running: number;
-  /** Whether the store was asked to leave its messages out, so that more may be due. */
+  /** An endpoint gets one alert at a time. */
+  isSendingAlert: boolean;
+  /** Whether the outbox was asked to leave its messages out, so that more may be due. */
   isLeftOut: boolean;
 }
 
 interface TakenMessage {
   readonly message: WebhookMessage;
-  readonly body: string;
+  readonly outgoing: OutgoingMessage;
   /** After this time there is not enough left of the lease for an attempt. */
   readonly beginBefore: number;
 }
 
 /** Creates a sender. Messages for one endpoint do not wait for another endpoint, and their order is not kept. */
 export function createWebhookSender(parts: SenderParts): WebhookSender {
-  const { store, logger } = parts;
+  const { outbox, logger } = parts;
   const queues = new Map<string, MessageQueue>();
   const attempts = new Set<Promise<void>>();
   const taken = new CallerCounts();
-  /** Whether more messages may be due since the last look. */
-  let isWanted = false;
   let isStopped = false;
-  let taking: Promise<void> | undefined;
+  let looking: Promise<void> | undefined;
 
-  function wake(): void {
-    isWanted = true;
-    taking ??= takeWhileWanted().finally(() => {
-      taking = undefined;
-      // Something may have become due after the last look.
-      if (isWanted && !isStopped) wake();
-    });
-  }
-
-  async function takeWhileWanted(): Promise<void> {
-    while (isWanted) {
-      isWanted = false;
-      if (isStopped) return;
-      const timeoutMs = parts.endpoints()?.timeoutMs;
-      if (timeoutMs === undefined) return;
-      const room = MAX_TAKEN - taken.total;
-      // Then several callers have used up their shares, and are left out until an attempt ends.
-      if (room <= 0) return;
-      try {
-        if (await take(Math.ceil(room * PART), timeoutMs)) isWanted = true;
-      } catch (error) {
-        logger.error({ err: error }, "The webhooks to send could not be read; retrying every 10 s.");
-        return;
-      }
-    }
-  }
-
-  /** Returns whether there was a message. */
-  async function take(limit: number, timeoutMs: number): Promise<boolean> {
-    const waitMs = ATTEMPTS_PER_LEASE * timeoutMs;
-    const beginBefore = performance.now() + waitMs - timeoutMs;
-    const except: WebhookTakeOptions["except"][number][] = [];
-    for (const queue of queues.values()) {
-      const { caller } = queue.name;
-      queue.isLeftOut = !hasRoom(queue);
-      // No message for another endpoint of the caller either, if its share is used up.
-      if (queue.isLeftOut) except.push(isWithinShare(caller) ? queue.name : { caller });
-    }
-    const due = await store.take({ limit, leaseMs: waitMs + RECORD_MS, except });
-    for (const { message, task } of due) {
+  const delivery = createDelivery<WebhookEntry>({
+    name: "webhooks",
+    countRoom() {
+      if (parts.endpoints() === undefined) return 0;
+      // With no room, several callers have used up their shares, and are left out until an attempt ends.
+      return Math.ceil((MAX_TAKEN - taken.total) * PART);
+    },
+    lease: (limit, leaseMs) =>
+      outbox.lease("message", { limit, leaseMs: leaseMs + timeoutMs(), except: findBusy() }),
+    receive({ message, task, alert }) {
       const queue = findQueue(message);
       // Only the body is kept: the task may have a result of megabytes.
-      queue.waiting.push({ message, body: writePayload(task, parts.writeSummary), beginBefore });
+      const outgoing = alert
+        ? toAlertMessage(alert)
+        : { id: message.id, body: task === undefined ? "" : writePayload(task, parts.writeSummary) };
+      queue.waiting.push({ message, outgoing, beginBefore: performance.now() + LEASE_MS - RECORD_MS });
       taken.add(message.caller, 1);
       sendNext(queue);
-    }
-    return due.length > 0;
+      return PENDING;
+    },
+    done: async () => undefined,
+    onFailure: ({ id }, error) =>
+      logger.error({ webhook: id, err: error }, "A webhook cannot be read; it is sent later."),
+    onLedgerFailure: (error) =>
+      logger.error({ err: error }, "The webhooks to send could not be read; retrying every 10 s."),
+  });
+
+  const timeoutMs = (): number => parts.endpoints()?.timeoutMs ?? 0;
+
+  function wake(): void {
+    if (!isStopped) looking = delivery.run();
+  }
+
+  /** The endpoints that are sent to as much as they may be. */
+  function findBusy(): LeaseOptions["except"] {
+    return [...queues.values()].flatMap((queue) => {
+      queue.isLeftOut = !hasRoom(queue);
+      if (!queue.isLeftOut) return [];
+      const { caller } = queue.name;
+      // No message for another endpoint of the caller either, if its share is used up.
+      return [isWithinShare(caller) ? queue.name : { caller }];
+    });
   }
 
   function findQueue({ caller, endpoint }: WebhookMessage): MessageQueue {
     const name = { caller, endpoint };
-    const queue = queues.get(keyOf(name)) ?? { name, waiting: [], running: 0, isLeftOut: false };
+    const empty = { name, waiting: [], running: 0, isSendingAlert: false, isLeftOut: false };
+    const queue = queues.get(keyOf(name)) ?? empty;
     queues.set(keyOf(name), queue);
     return queue;
   }
@@ -146,16 +143,19 @@ export function createWebhookSender(parts: SenderParts): WebhookSender {
   function sendNext(queue: MessageQueue): void {
     const { caller } = queue.name;
     while (queue.running < PER_ENDPOINT) {
-      const next = queue.waiting.shift();
+      const index = queue.waiting.findIndex(({ message }) => !isAlert(message) || !queue.isSendingAlert);
+      const [next] = index === -1 ? [] : queue.waiting.splice(index, 1);
       if (next === undefined) break;
       if (isStopped || performance.now() > next.beginBefore) {
         taken.add(caller, -1);
         continue;
       }
       queue.running++;
+      if (isAlert(next.message)) queue.isSendingAlert = true;
       const attempt = attemptToSend(next).finally(() => {
         attempts.delete(attempt);
         queue.running--;
+        if (isAlert(next.message)) queue.isSendingAlert = false;
         taken.add(caller, -1);
         sendNext(queue);
       });
@@ -171,17 +171,17 @@ export function createWebhookSender(parts: SenderParts): WebhookSender {
     taken.add(message.caller, -dropped.length);
   }
 
-  async function attemptToSend({ message, body }: TakenMessage): Promise<void> {
-    const { id, task, caller, endpoint } = message;
-    const fields = { webhook: id, task, caller, endpoint };
+  async function attemptToSend({ message, outgoing }: TakenMessage): Promise<void> {
+    const { id, task, alert, caller, endpoint } = message;
+    const fields = { webhook: id, ...(alert === undefined ? { task } : { alert }), caller, endpoint };
     try {
-      const result = await send(parts, message, body);
+      const result = await send(parts, message, outgoing);
       if (result.kind === "gone") {
         dropWaiting(message);
-        await store.setDisabled(caller, endpoint, true);
+        await outbox.setDisabled(caller, endpoint, true);
       }
       const next = planNext(result, message.attempts, parts.random);
-      await store.finish(id, next);
+      await outbox.finish(id, next);
       if (result.kind === "gone") {
         logger.error(
           fields,
@@ -199,11 +199,11 @@ export function createWebhookSender(parts: SenderParts): WebhookSender {
   }
 
   async function idle(): Promise<void> {
-    if (taking === undefined && attempts.size === 0) return;
-    await taking;
+    const look = looking;
+    await look;
     await Promise.all(attempts);
     // More may have become due in the meantime.
-    await idle();
+    if (looking !== look || attempts.size > 0) await idle();
   }
 
   return {
@@ -211,17 +211,24 @@ export function createWebhookSender(parts: SenderParts): WebhookSender {
     idle,
     async stop() {
       isStopped = true;
+      await delivery.stop();
       await idle();
     },
   };
 }
+
+const isAlert = ({ alert }: WebhookMessage): boolean => alert !== undefined;
 
 function keyOf({ caller, endpoint }: WebhookEndpointName): string {
   return JSON.stringify([caller, endpoint]);
 }
 
 /** Does not reject. */
-async function send(parts: SenderParts, message: WebhookMessage, body: string): Promise<SendResult> {
+async function send(
+  parts: SenderParts,
+  message: WebhookMessage,
+  outgoing: OutgoingMessage,
+): Promise<SendResult> {
   const { id, caller, endpoint: name } = message;
   const endpoints = parts.endpoints();
   let endpoint: MessageEndpoint | undefined;
@@ -237,5 +244,5 @@ async function send(parts: SenderParts, message: WebhookMessage, body: string): 
   if (endpoints === undefined || endpoint === undefined) {
     return { kind: "unknown", error: "The caller has no endpoint with this name any more." };
   }
-  return sendMessage({ ...parts, timeoutMs: endpoints.timeoutMs }, endpoint, { id, body });
+  return sendMessage({ ...parts, timeoutMs: endpoints.timeoutMs }, endpoint, outgoing);
 }

@@ -342,8 +342,8 @@ describe("gateway.webhooks", () => {
     );
   });
 
-  it("rejects with a ledger that keeps no tasks", async () => {
-    const { tasks: _tasks, ...ledger } = createMemoryLedger();
+  it("rejects with a ledger that has no outbox", async () => {
+    const { outbox: _outbox, ...ledger } = createMemoryLedger();
     const { gateway } = open({ ledger });
     const { webhooks } = gateway;
     const calls = [
@@ -353,6 +353,6 @@ describe("gateway.webhooks", () => {
       webhooks.listDisabled(),
     ];
     for (const call of calls)
-      await expect(call).rejects.toThrow("The ledger keeps no tasks, so there are no webhooks");
+      await expect(call).rejects.toThrow("The ledger has no outbox, so there are no webhooks");
   });
 });

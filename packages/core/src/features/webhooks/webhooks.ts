@@ -2,19 +2,13 @@ import type { Chore } from "../../contract/chore.js";
 import { settlesWithin } from "../../util/async.js";
 import { isJsonObject } from "../../util/json.js";
 import { readListLimit } from "../../util/list-limit.js";
-import type {
-  TaskStore,
-  WebhookEndpointName,
-  WebhookFilter,
-  WebhookMessage,
-  WebhookStore,
-} from "../task-store/task-store.js";
+import type { Outbox, WebhookEndpointName, WebhookFilter, WebhookMessage } from "../outbox/outbox.js";
 import type { SenderParts, WebhookSender } from "./sender.js";
 
-/** Shows the messages about ended tasks, and sends them again. Every method rejects if the ledger keeps no tasks. */
+/** Shows the messages about ended tasks and budgets, and sends them again. Every method rejects if the ledger has no outbox. */
 export interface Webhooks {
   /**
-   * Returns messages, the newest first. They are deleted with their tasks.
+   * Returns messages, the newest first. They are deleted with their tasks, those about budgets 30 days after the alert.
    *
    * @param filter an absent field selects all messages
    * @param limit the largest number of messages, from 1 to 1,000. Default 100.
@@ -51,28 +45,28 @@ export interface WebhookDelivery extends Chore {
 }
 
 /** What {@link createWebhooks} needs of the gateway. */
-export interface WebhooksParts extends Omit<SenderParts, "store"> {
-  /** `undefined` if the ledger keeps no tasks. */
-  readonly tasks: TaskStore | undefined;
+export interface WebhooksParts extends Omit<SenderParts, "outbox"> {
+  /** `undefined` if the ledger has none. */
+  readonly outbox: Outbox | undefined;
 }
 
 /** The webhooks of a gateway. The code that sends is loaded when there are endpoints. */
 export function createWebhooks(parts: WebhooksParts): WebhookDelivery {
-  const { tasks, logger } = parts;
+  const { outbox, logger } = parts;
   let loading: Promise<WebhookSender> | undefined;
   let unwatch: (() => void) | undefined;
   let isStopped = false;
 
-  async function load(store: WebhookStore): Promise<WebhookSender> {
+  async function load(from: Outbox): Promise<WebhookSender> {
     const { createWebhookSender } = await import("./sender.js");
-    return createWebhookSender({ ...parts, store });
+    return createWebhookSender({ ...parts, outbox: from });
   }
 
   function begin(): undefined {
-    if (tasks === undefined || isStopped || parts.endpoints() === undefined) return;
-    loading ??= load(tasks.webhooks);
-    unwatch ??= tasks.watch(({ kind }) => {
-      if (kind === "webhook") begin();
+    if (outbox === undefined || isStopped || parts.endpoints() === undefined) return;
+    loading ??= load(outbox);
+    unwatch ??= outbox.watch((kind) => {
+      if (kind === "message") begin();
     });
     loading.then(
       (sender) => sender.wake(),
@@ -89,22 +83,22 @@ export function createWebhooks(parts: WebhooksParts): WebhookDelivery {
   const api: Webhooks = {
     async list(filter = {}, limit) {
       checkFilter(filter);
-      return await requireStore(tasks).list(filter, readListLimit(limit));
+      return await requireOutbox(outbox).list(filter, readListLimit(limit));
     },
     async replay(filter) {
       checkFilter(filter);
       if (Object.values(filter).every((value) => value === undefined)) {
         throw new RangeError(`replay needs at least one of ${FIELDS.join(", ")}.`);
       }
-      const count = await requireStore(tasks).replay(filter);
+      const count = await requireOutbox(outbox).replay(filter);
       begin();
       return count;
     },
     async enable(caller, endpoint) {
-      await requireStore(tasks).setDisabled(caller, endpoint, false);
+      await requireOutbox(outbox).setDisabled(caller, endpoint, false);
       begin();
     },
-    listDisabled: async () => await requireStore(tasks).listDisabled(),
+    listDisabled: async () => await requireOutbox(outbox).listDisabled(),
   };
 
   return {
@@ -146,9 +140,9 @@ function checkFilter(filter: WebhookFilter): void {
 }
 
 /** @throws Error if there are no webhooks */
-function requireStore(tasks: TaskStore | undefined): WebhookStore {
-  if (tasks !== undefined) return tasks.webhooks;
+function requireOutbox(outbox: Outbox | undefined): Outbox {
+  if (outbox !== undefined) return outbox;
   throw new Error(
-    "The ledger keeps no tasks, so there are no webhooks: use the ledger in memory, of @calotype/sqlite or of @calotype/postgres.",
+    "The ledger has no outbox, so there are no webhooks: use the ledger in memory, of @calotype/sqlite or of @calotype/postgres.",
   );
 }
