@@ -86,7 +86,8 @@ export class EventLines {
       if (cr !== -1 && cr < start) cr = findNext(bytes, CR, start);
     }
     if (start === bytes.length) return;
-    const part = slice(bytes, start, bytes.length);
+    // All of a chunk is the same object, so that its memory can be freed.
+    const part = start === 0 ? bytes : bytes.subarray(start);
     this.#handler.onBytes?.(part);
     this.#readPart(part);
   }
@@ -116,7 +117,7 @@ export class EventLines {
     if (this.#isInLine) {
       if (start < end) this.#readPart(chunk.subarray(start, end));
       if (this.#isInData) this.#isInData = false;
-      else this.#readHeldField(this.#field.take());
+      else this.#readField(this.#field.take());
     } else if (start === end) this.#endEvent();
     else if (!startsWith(chunk, DATA, start, end)) this.#readField(chunk, start, end);
     else {
@@ -150,10 +151,6 @@ export class EventLines {
     return bytes.subarray(missing);
   }
 
-  #readHeldField(line: Uint8Array): void {
-    this.#readField(line, 0, line.length);
-  }
-
   #beginData(): void {
     if (this.hasData) this.#handler.onData(LINE_BREAK);
     this.hasData = true;
@@ -162,7 +159,7 @@ export class EventLines {
   }
 
   /** Reads a line that is no data, or data without a value. */
-  #readField(bytes: Uint8Array, start: number, end: number): void {
+  #readField(bytes: Uint8Array, start = 0, end: number = bytes.length): void {
     if (bytes[start] === COLON) return;
     this.#hasFields = true;
     if (end - start === this.#namedBy.length && startsWith(bytes, this.#namedBy, start, end)) {
@@ -208,9 +205,4 @@ function startsWith(bytes: Uint8Array, beginning: Uint8Array, start: number, end
     if (bytes[start + at] !== beginning[at]) return false;
   }
   return true;
-}
-
-/** A part of a chunk. All of it is the same object, so that its memory can be freed. */
-function slice(chunk: Uint8Array, start: number, end: number): Uint8Array {
-  return start === 0 && end === chunk.length ? chunk : chunk.subarray(start, end);
 }

@@ -151,11 +151,7 @@ export interface StreamBodyHandler {
 }
 
 /** Reads a body that is labelled as events, and detects by its first bytes whether it contains events. */
-export function createStreamBodyReader(handler: StreamBodyHandler): LineReader {
-  return new StreamBodyReader(handler);
-}
-
-class StreamBodyReader implements LineReader {
+export class StreamBodyReader implements LineReader {
   readonly #handler: StreamBodyHandler;
   #kind: BodyKind | undefined;
   #events: LineReader | undefined;
