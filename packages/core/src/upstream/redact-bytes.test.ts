@@ -106,6 +106,10 @@ describe("createByteRedaction", () => {
     expect(redaction.end()).toEqual([]);
   });
 
+  it("passes on no empty chunk", () => {
+    expect(createByteRedaction([ARK]).open().push(new Uint8Array(0))).toEqual([]);
+  });
+
   it("holds back no byte of a complete event", () => {
     const event = `event: error\ndata: {"message":"${ARK}"}\n\n`;
     expect(run([ARK], [event, event])).toEqual([event.replace(ARK, "***"), event.replace(ARK, "***"), ""]);

@@ -209,7 +209,7 @@ class SearchingRedaction implements ChunkStage {
     let rest = this.#tail.length === 0 ? chunk : this.#resolveTail(chunk, output);
     // Only once for each chunk, so that a chunk with many secrets is not searched again for each of them.
     let hit = this.#search.find(rest, this.#search.findStart(rest));
-    if (hit === undefined && rest === chunk && output.length === 0) return chunk;
+    if (hit === undefined && rest === chunk && output.length === 0 && chunk.length > 0) return chunk;
     while (hit?.end !== undefined) {
       add(output, rest.subarray(0, hit.start));
       output.push(REPLACEMENT.slice());
