@@ -58,7 +58,7 @@ function lengthOf({ bodyText, parts = [] }: RecordedRequest): number {
   return parts.reduce((sum, { text = "" }) => sum + text.length, bodyText.length);
 }
 
-interface ReceivedRequest {
+interface RequestToRecord {
   readonly request: Request;
   readonly route: RecordedRequest["route"];
   readonly services: { readonly recorder: Recorder; readonly settings: Pick<Settings, "now"> };
@@ -68,7 +68,7 @@ interface ReceivedRequest {
 }
 
 /** Records a request with the current time of the emulator's clock. */
-export function recordRequest(received: ReceivedRequest): void {
+export function recordRequest(received: RequestToRecord): void {
   const { request, route, services, body, bodyText = "", parts } = received;
   const { method, url } = request;
   const headers = Object.fromEntries(request.headers);

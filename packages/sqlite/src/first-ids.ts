@@ -8,7 +8,7 @@ export interface FirstIds {
   sorted(next: () => Promise<void>): Promise<string[]>;
 }
 
-interface Entry {
+interface NumberedId {
   readonly value: number;
   /** How many entries were added before. */
   readonly number: number;
@@ -23,15 +23,15 @@ const ENTRIES_PER_TURN = 1_000;
  * costs a few comparisons, and none of it blocks the process for long.
  */
 export function createFirst(limit: number, isDescending: boolean): FirstIds {
-  const heap: Entry[] = [];
+  const heap: NumberedId[] = [];
   let added = 0;
-  const isAfter = (one: Entry, other: Entry): boolean =>
+  const isAfter = (one: NumberedId, other: NumberedId): boolean =>
     one.value === other.value ? one.number > other.number : one.value < other.value === isDescending;
 
-  const put = (at: number, entry: Entry): void => {
+  const put = (at: number, entry: NumberedId): void => {
     heap[at] = entry;
   };
-  const moveUp = (entry: Entry, from: number): void => {
+  const moveUp = (entry: NumberedId, from: number): void => {
     let at = from;
     while (at > 0) {
       const above = (at - 1) >> 1;
@@ -42,7 +42,7 @@ export function createFirst(limit: number, isDescending: boolean): FirstIds {
     }
     put(at, entry);
   };
-  const moveDown = (entry: Entry): void => {
+  const moveDown = (entry: NumberedId): void => {
     let at = 0;
     for (;;) {
       const left = heap[2 * at + 1];
@@ -59,7 +59,7 @@ export function createFirst(limit: number, isDescending: boolean): FirstIds {
   return {
     last: () => (heap.length < limit ? undefined : heap[0]?.value),
     add(value, id) {
-      const entry: Entry = { value, number: added++, id };
+      const entry: NumberedId = { value, number: added++, id };
       const [root] = heap;
       if (heap.length < limit) moveUp(entry, heap.length);
       else if (root !== undefined && isAfter(root, entry)) moveDown(entry);

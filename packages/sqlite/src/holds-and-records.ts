@@ -34,13 +34,13 @@ export interface Settlement {
   /** @param hold the hold, if it was not in the table of holds and the caller has ended it */
   settle(record: SettledRecord, hold?: StoredHold): SettleResult;
   release(id: string): void;
-  sweep(onLost: LostPolicy, own: boolean): Swept;
+  sweep(onLost: LostPolicy, own: boolean): SweptHolds;
   /** Keeps the record of a request whose outcome is unknown. The caller ends its hold. */
   lose(hold: StoredHold, onLost: LostPolicy): UnresolvedRecord;
 }
 
 /** The records of a sweep, and the holds that it could not end. */
-interface Swept {
+interface SweptHolds {
   readonly records: readonly UnresolvedRecord[];
   readonly failures: readonly EntryFailure[];
 }

@@ -17,7 +17,7 @@ export interface WriteQueue {
   run<T>(operation: () => T): Promise<T>;
 }
 
-interface Entry {
+interface QueuedWrite {
   /** Runs the operation. Returns a function that resolves its promise, to be called after the commit. */
   readonly execute: () => () => void;
   readonly reject: (error: unknown) => void;
@@ -30,7 +30,7 @@ interface Entry {
 export function createWriteQueue(database: DatabaseSync): WriteQueue {
   const commitTogether = createBatchWriter(database);
   const { letOthersWrite, noteWrite } = createPauses();
-  const pending: Entry[] = [];
+  const pending: QueuedWrite[] = [];
   let isDraining = false;
 
   const drain = async (): Promise<void> => {
@@ -93,7 +93,7 @@ function createPauses(): { readonly letOthersWrite: () => Promise<void>; readonl
 }
 
 /** Runs a batch in one transaction. Throws if nothing of it was written. */
-function createBatchWriter(database: DatabaseSync): (batch: readonly Entry[]) => (() => void)[] {
+function createBatchWriter(database: DatabaseSync): (batch: readonly QueuedWrite[]) => (() => void)[] {
   const begin = database.prepare("BEGIN IMMEDIATE");
   const commit = database.prepare("COMMIT");
   const executeAlone = createSavepoint(database);
@@ -111,7 +111,7 @@ function createBatchWriter(database: DatabaseSync): (batch: readonly Entry[]) =>
 }
 
 /** Runs an entry so that its failure undoes only its own changes. */
-function createSavepoint(database: DatabaseSync): (entry: Entry) => () => void {
+function createSavepoint(database: DatabaseSync): (entry: QueuedWrite) => () => void {
   const mark = database.prepare("SAVEPOINT operation");
   const keep = database.prepare("RELEASE operation");
   const undo = database.prepare("ROLLBACK TO operation");

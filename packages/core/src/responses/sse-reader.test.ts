@@ -1,20 +1,7 @@
 import { readFileSync } from "node:fs";
-import { createParser } from "eventsource-parser";
-import {
-  array,
-  assert,
-  asyncProperty,
-  constant,
-  constantFrom,
-  integer,
-  oneof,
-  property,
-  string,
-  tuple,
-} from "fast-check";
+import { array, assert, asyncProperty, integer } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { measureHeap } from "../testing/measure-heap.js";
-import { casesOf } from "../testing/random.js";
 import type { SseEvent } from "./event-reader.js";
 import { createSseReader, relaySse } from "./sse.js";
 
@@ -100,47 +87,8 @@ describe("the contract", () => {
   });
 });
 
-const lineEnd = constantFrom("\n", "\r\n", "\r");
-const field = tuple(
-  constantFrom("data", "event", "id", "retry", "", "unknown", "dat", "data "),
-  constantFrom("", ":", ": ", ":  ", "::"),
-  oneof(string({ unit: "binary", maxLength: 12 }), constantFrom("", "雪", "😀é", "1200", "\uFEFF", "a\0b")),
-);
-const line = oneof(
-  { weight: 4, arbitrary: field.map((parts) => parts.join("").replaceAll(/[\r\n]/g, "")) },
-  { weight: 3, arbitrary: constant("") },
-  { weight: 1, arbitrary: constant("data") },
-);
-/** The text of a stream: lines of any kind, with or without a byte order mark. */
-const stream = tuple(constantFrom("", "\uFEFF"), array(tuple(line, lineEnd), { maxLength: 30 })).map(
-  ([mark, lines]) => mark + lines.flat().join(""),
-);
-
+// Streams of any lines, split at any bytes, are compared with `eventsource-parser` by `sse` of packages/harden.
 describe("createSseReader", () => {
-  it("gives the events that eventsource-parser finds in the whole text, split at any bytes", () => {
-    assert(
-      property(stream, array(integer({ min: 0, max: 2_000 }), { maxLength: 20 }), (text, places) => {
-        const expected: SseEvent[] = [];
-        let lastId: string | undefined;
-        const oracle = createParser({
-          onEvent: ({ event, data }) => expected.push({ event, data, id: lastId }),
-          // Also of an event without data, which the standard does not dispatch.
-          onId: (id) => {
-            lastId = id;
-          },
-        });
-        const bytes = encoder.encode(text);
-        // The oracle may wait for the byte after a last CR. A comment resolves that and has no other effect.
-        oracle.feed(`${new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)}:`);
-        const events: SseEvent[] = [];
-        const reader = createSseReader((event) => events.push(event));
-        for (const chunk of cutAt(bytes, places)) reader.push(chunk);
-        expect(events).toEqual(expected);
-      }),
-      { numRuns: casesOf(2_500) },
-    );
-  });
-
   it.each([
     ["LF", "\n"],
     ["CRLF", "\r\n"],

@@ -1,7 +1,4 @@
-interface ErrorFacts {
-  readonly status: number;
-  readonly message: string;
-}
+import { type ErrorFacts, fact } from "../error-facts.js";
 
 const overload = "The service is currently unable to handle additional requests. Please retry later.";
 
@@ -78,8 +75,4 @@ export type ArkErrorCode = keyof typeof arkErrors;
 
 export function isArkErrorCode(code: string): code is ArkErrorCode {
   return Object.hasOwn(arkErrors, code);
-}
-
-function fact(status: number, message: string): ErrorFacts {
-  return { status, message };
 }

@@ -93,18 +93,18 @@ function errorEvent({ fault, requestId }: ProviderCall): string {
   return `event: error\ndata: ${JSON.stringify({ error: describeError(failure, requestId) })}\n\n`;
 }
 
-interface MadeImage {
+interface BatchImage {
   readonly index: number;
   readonly image: PlannedImage;
   readonly content: { readonly url: string } | { readonly b64_json: string };
 }
 
-interface FailedImage {
+interface RefusedImage {
   readonly index: number;
   readonly failure: Failure;
 }
 
-type ImageOutcome = MadeImage | FailedImage;
+type ImageOutcome = BatchImage | RefusedImage;
 
 /** Makes the images one after another. A batch goes on after a moderation failure, and ends at an internal error. */
 async function* makeImages(
@@ -135,10 +135,10 @@ function failureOf(index: number, request: ArkRequest, call: ProviderCall): Fail
 }
 
 async function makeImage(
-  { index, image }: Pick<MadeImage, "index" | "image">,
+  { index, image }: Pick<BatchImage, "index" | "image">,
   request: ArkRequest,
   { call, services }: { call: ProviderCall; services: Services },
-): Promise<MadeImage["content"]> {
+): Promise<BatchImage["content"]> {
   const isLayer = image.kind === "layer";
   const recipe = writeRecipe({
     ...image.size,
@@ -160,7 +160,7 @@ function describeResponse(request: ArkRequest, { settings }: Services) {
   return { model: request.model.name, created: Math.floor(settings.now() / 1000) };
 }
 
-function describeImage({ image, content }: MadeImage, { model }: ArkRequest) {
+function describeImage({ image, content }: BatchImage, { model }: ArkRequest) {
   const { size, format, layer } = image;
   return {
     ...content,

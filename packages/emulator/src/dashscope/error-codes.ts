@@ -1,7 +1,4 @@
-interface ErrorFacts {
-  readonly status: number;
-  readonly message: string;
-}
+import { type ErrorFacts, fact } from "../error-facts.js";
 
 const overdue = "Access denied, please make sure your account is in good standing.";
 const throttled = "Requests throttling triggered.";
@@ -49,8 +46,4 @@ export type DashscopeErrorCode = keyof typeof dashscopeErrors;
 
 export function isDashscopeErrorCode(code: string): code is DashscopeErrorCode {
   return Object.hasOwn(dashscopeErrors, code);
-}
-
-function fact(status: number, message: string): ErrorFacts {
-  return { status, message };
 }

@@ -5,7 +5,7 @@ import { randomHex } from "../random.js";
 import type { FieldProblem } from "../read-fields.js";
 import { Refusal } from "../refusal.js";
 import type { Services } from "../services.js";
-import type { ErrorFacts, ErrorTable } from "./error-tables.js";
+import type { DialectErrorFacts, ErrorTable } from "./error-tables.js";
 
 /** What a refusal says, in the words of the table unless it has its own. */
 export interface DialectError {
@@ -76,7 +76,7 @@ export function toDialectError(
   };
 }
 
-function unknownCode(code: string): ErrorFacts {
+function unknownCode(code: string): DialectErrorFacts {
   return { status: 400, message: code };
 }
 

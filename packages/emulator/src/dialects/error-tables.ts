@@ -1,14 +1,14 @@
-/** An error of a service. */
-export interface ErrorFacts {
-  readonly status: number;
-  readonly message: string;
+import type { ErrorFacts } from "../error-facts.js";
+
+/** An error of a service with a dialect of OpenAI's images API. */
+export interface DialectErrorFacts extends ErrorFacts {
   /** The code on the wire, if it is not the name of the entry. */
   readonly wireCode?: string;
   /** `error.type` on the wire, if the service has it. */
   readonly type?: string;
 }
 
-export type ErrorTable = Readonly<Record<string, ErrorFacts>>;
+export type ErrorTable = Readonly<Record<string, DialectErrorFacts>>;
 
 /**
  * The errors of the services with a dialect of OpenAI's images API, by the names that faults use. Few of these services
@@ -138,6 +138,6 @@ export const localaiErrors: ErrorTable = {
   backend_failed: { status: 500, message: "could not load model: rpc error" },
 };
 
-function wired(status: number, wireCode: string, message: string): ErrorFacts {
+function wired(status: number, wireCode: string, message: string): DialectErrorFacts {
   return { status, wireCode, message };
 }

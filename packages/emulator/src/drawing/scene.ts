@@ -47,7 +47,7 @@ function drawSun(width: number, height: number, palette: Palette, random: Random
     .join("");
 }
 
-interface Canvas {
+interface SceneArea {
   readonly width: number;
   readonly height: number;
   readonly palette: Palette;
@@ -55,7 +55,7 @@ interface Canvas {
 }
 
 /** Draws the land in front of the sky as SVG, from far to near. */
-type Scene = (canvas: Canvas) => string;
+type Scene = (canvas: SceneArea) => string;
 
 const layers = 5;
 
@@ -106,7 +106,7 @@ const scenes: readonly (readonly [Scene, RegExp])[] = [
 ];
 
 /** Fills the area below the outline of each layer. `outline` returns the inner part of an SVG path. */
-function drawLayers(canvas: Canvas, outline: (depth: number) => string): string {
+function drawLayers(canvas: SceneArea, outline: (depth: number) => string): string {
   const { width, height, palette } = canvas;
   return Array.from({ length: layers }, (_, layer) => {
     const depth = layer / (layers - 1);
@@ -114,7 +114,7 @@ function drawLayers(canvas: Canvas, outline: (depth: number) => string): string 
   }).join("");
 }
 
-function ridge(canvas: Canvas, steps: number, heightAt: (along: number) => number): string {
+function ridge(canvas: SceneArea, steps: number, heightAt: (along: number) => number): string {
   return Array.from({ length: steps + 1 }, (_, step) => {
     const along = step / steps;
     return `L${Math.round(along * canvas.width)} ${Math.round(heightAt(along))}`;

@@ -1,6 +1,6 @@
-interface ErrorFacts {
-  readonly status: number;
-  readonly message: string;
+import { type ErrorFacts, fact } from "../error-facts.js";
+
+interface GeminiErrorFacts extends ErrorFacts {
   /** `error.status` on the wire, if it is not the name of the entry. */
   readonly wireStatus?: string;
   /** The reason of the `ErrorInfo` in `error.details`. */
@@ -38,14 +38,14 @@ export const geminiErrors = {
   ),
   UNAVAILABLE: fact(503, "The model is overloaded. Please try again later."),
   DEADLINE_EXCEEDED: fact(504, "Deadline expired before operation could complete."),
-} as const satisfies Readonly<Record<string, ErrorFacts>>;
+} as const satisfies Readonly<Record<string, GeminiErrorFacts>>;
 
 /** An error of the Gemini API. */
 export type GeminiErrorCode = keyof typeof geminiErrors;
 
 /** The facts of an error. One that is not in the table counts as an invalid argument. */
-export function geminiFactsOf(code: string): ErrorFacts {
-  const table: Readonly<Record<string, ErrorFacts>> = geminiErrors;
+export function geminiFactsOf(code: string): GeminiErrorFacts {
+  const table: Readonly<Record<string, GeminiErrorFacts>> = geminiErrors;
   return (Object.hasOwn(table, code) ? table[code] : undefined) ?? fact(400, code);
 }
 
@@ -53,8 +53,4 @@ export function geminiFactsOf(code: string): ErrorFacts {
 export function geminiCodeForStatus(status: number): string {
   const found = Object.entries(geminiErrors).find(([, facts]) => facts.status === status);
   return found?.[0] ?? (status < 500 ? "INVALID_ARGUMENT" : "INTERNAL");
-}
-
-function fact(status: number, message: string): ErrorFacts {
-  return { status, message };
 }

@@ -19,7 +19,7 @@ interface GeminiBody {
   readonly error?: { code: number; message: string; status: string; details?: readonly object[] };
 }
 
-interface Asked {
+interface AskedGemini {
   readonly name?: string;
   readonly method?: string;
   readonly parts?: readonly object[];
@@ -27,7 +27,7 @@ interface Asked {
   readonly fields?: object;
 }
 
-async function ask(emulator: Emulator, asked: Asked = {}) {
+async function ask(emulator: Emulator, asked: AskedGemini = {}) {
   const {
     name = model,
     method = "generateContent",
@@ -181,7 +181,7 @@ describe("Gemini blocks with 200", () => {
 });
 
 describe("Gemini refuses", () => {
-  it.each<[Asked, number, string, string]>([
+  it.each<[AskedGemini, number, string, string]>([
     [{ name: "gemini-3.1-flash-image" }, 404, "NOT_FOUND", "is not found for API version v1beta"],
     [{ fields: { n: 2 } }, 400, "INVALID_ARGUMENT", 'Unknown name "n"'],
     [{ config: { candidateCount: 2 } }, 400, "INVALID_ARGUMENT", "Multiple candidates"],

@@ -8,7 +8,7 @@ import { countTextTokens } from "../text-tokens.js";
 import { describeGeminiError } from "./errors.js";
 import { type GeminiRequest, readGeminiRequest } from "./request.js";
 
-interface Making {
+interface GeminiMaking {
   readonly request: GeminiRequest;
   readonly call: ProviderCall;
   readonly services: Services;
@@ -45,7 +45,7 @@ async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
 }
 
 /** Each event is a whole response on a `data:` line. There are no event names and no `[DONE]`. */
-function respondWithEvents(making: Making): Response {
+function respondWithEvents(making: GeminiMaking): Response {
   const events = async function* () {
     for await (const chunk of writeChunks(making)) yield `data: ${JSON.stringify(chunk)}\r\n\r\n`;
     if (making.call.fault.sendDone === true) yield "data: [DONE]\r\n\r\n";
@@ -54,7 +54,7 @@ function respondWithEvents(making: Making): Response {
 }
 
 /** A chunk for each part. The last one has no parts, but the finish reason and the usage. */
-async function* writeChunks(making: Making): AsyncGenerator<object> {
+async function* writeChunks(making: GeminiMaking): AsyncGenerator<object> {
   const { fault } = making.call;
   const outcome = decideOutcome(making);
   let images = 0;
@@ -78,7 +78,7 @@ const wordsOfPrompt = [
   ["NO_IMAGE", "stopped"],
 ] as const;
 
-function decideOutcome({ request, call }: Making): Outcome {
+function decideOutcome({ request, call }: GeminiMaking): Outcome {
   const { blockReason, finishReason, failImages, noImages, imagesPerResponse = 1 } = call.fault;
   if (blockReason !== undefined) return { kind: "blocked", blockReason };
   const [failed] = failImages ?? [];
@@ -93,7 +93,7 @@ function decideOutcome({ request, call }: Making): Outcome {
 type Part = Readonly<Record<string, unknown>>;
 
 /** The parts of the response, each in a list of its own: thoughts, a text, the images. */
-async function* writeParts(making: Making, outcome: Outcome): AsyncGenerator<readonly Part[]> {
+async function* writeParts(making: GeminiMaking, outcome: Outcome): AsyncGenerator<readonly Part[]> {
   if (outcome.kind !== "made") return;
   const { request, call, services } = making;
   if (request.includesThoughts || call.fault.thoughts === true) {
@@ -110,7 +110,7 @@ async function* writeParts(making: Making, outcome: Outcome): AsyncGenerator<rea
 }
 
 async function drawPart(
-  { request, services, call }: Making,
+  { request, services, call }: GeminiMaking,
   { index, isDraft }: { index: number; isDraft: boolean },
 ): Promise<Part> {
   const { model, size, prompt, references } = request;
@@ -132,7 +132,7 @@ async function drawPart(
 
 /** A `GenerateContentResponse`. Only the last one of a stream has a finish reason and usage. */
 function describeResponse(
-  { request, call }: Making,
+  { request, call }: GeminiMaking,
   outcome: Outcome,
   { parts, isLast }: { parts: readonly Part[]; isLast: boolean },
 ): object {

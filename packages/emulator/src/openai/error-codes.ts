@@ -1,8 +1,8 @@
+import type { ErrorFacts } from "../error-facts.js";
+
 /** An error of OpenAI or of Azure. */
-export interface ErrorFacts {
-  readonly status: number;
+export interface OpenaiErrorFacts extends ErrorFacts {
   readonly type: string;
-  readonly message: string;
   /** What the body has as its `code`, if it is not the name of the entry. */
   readonly wireCode?: string | null;
 }
@@ -84,7 +84,7 @@ export const openaiErrors = {
     "service_unavailable_error",
     "Our servers are currently overloaded. Please try again later.",
   ),
-} as const satisfies Readonly<Record<string, ErrorFacts>>;
+} as const satisfies Readonly<Record<string, OpenaiErrorFacts>>;
 
 /** A code of OpenAI's images API, or the emulator's name for an error without one. */
 export type OpenaiErrorCode = keyof typeof openaiErrors;
@@ -119,15 +119,15 @@ export const azureErrors = {
     "",
     "Your requests to the image model have exceeded the call rate limit of your current tier. Please retry after 12 seconds.",
   ),
-} as const satisfies Readonly<Record<string, ErrorFacts>>;
+} as const satisfies Readonly<Record<string, OpenaiErrorFacts>>;
 
 /** The facts of a code. A code that no table has counts as an invalid value. */
-export function factsOf(table: Readonly<Record<string, ErrorFacts>>, code: string): ErrorFacts {
+export function factsOf(table: Readonly<Record<string, OpenaiErrorFacts>>, code: string): OpenaiErrorFacts {
   return (Object.hasOwn(table, code) ? table[code] : undefined) ?? fact(400, invalid, code);
 }
 
 /** The first code of the table with this status. */
-export function codeForStatus(table: Readonly<Record<string, ErrorFacts>>, status: number): string {
+export function codeForStatus(table: Readonly<Record<string, OpenaiErrorFacts>>, status: number): string {
   const preferred = usualCodes[status];
   if (preferred !== undefined) return preferred;
   const found = Object.entries(table).find(([, facts]) => facts.status === status);
@@ -141,6 +141,6 @@ const usualCodes: Readonly<Record<number, string>> = {
   404: "model_not_found",
 };
 
-function fact(status: number, type: string, message: string): ErrorFacts {
+function fact(status: number, type: string, message: string): OpenaiErrorFacts {
   return { status, type, message };
 }

@@ -1,13 +1,19 @@
 import { jsonResponse, retryAfter } from "../http/responses.js";
 import type { FieldProblem } from "../read-fields.js";
 import { Refusal } from "../refusal.js";
-import { azureErrors, type ErrorFacts, factsOf, type OpenaiErrorCode, openaiErrors } from "./error-codes.js";
+import {
+  azureErrors,
+  type OpenaiErrorFacts,
+  factsOf,
+  type OpenaiErrorCode,
+  openaiErrors,
+} from "./error-codes.js";
 
 /** The two services whose errors have this shape. */
 export type OpenaiService = "openai" | "azure";
 
 /** The table of codes of a service. */
-export function errorsOf(service: OpenaiService): Readonly<Record<string, ErrorFacts>> {
+export function errorsOf(service: OpenaiService): Readonly<Record<string, OpenaiErrorFacts>> {
   return service === "azure" ? azureErrors : openaiErrors;
 }
 

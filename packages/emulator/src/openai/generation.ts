@@ -11,7 +11,7 @@ import { describeOpenaiError, type OpenaiService } from "./errors.js";
 import { type OpenaiRequest, readOpenaiRequest } from "./request.js";
 import { countUsage } from "./usage.js";
 
-interface Making {
+interface OpenaiMaking {
   readonly request: OpenaiRequest;
   readonly call: ProviderCall;
   readonly services: Services;
@@ -28,7 +28,7 @@ export function respondWith(operation: "generation" | "edit", service: OpenaiSer
   };
 }
 
-async function respondWithJson(making: Making): Promise<Response> {
+async function respondWithJson(making: OpenaiMaking): Promise<Response> {
   const { request, call, services, service } = making;
   const failure = failureOf(making);
   if (failure !== undefined) throw new Refusal(failure);
@@ -51,7 +51,7 @@ async function respondWithJson(making: Making): Promise<Response> {
 }
 
 /** The partial images of each image, then `completed` with the image and its usage. There is no `[DONE]`. */
-async function* writeEvents(making: Making): AsyncGenerator<string> {
+async function* writeEvents(making: OpenaiMaking): AsyncGenerator<string> {
   const { fault } = making.call;
   let [images, events] = [0, 0];
   const isBroken = () => images === fault.streamErrorAfterImages || events === fault.streamErrorAfterEvents;
@@ -72,7 +72,7 @@ async function* writeEvents(making: Making): AsyncGenerator<string> {
 
 /** The events of one image. */
 async function* writeImage(
-  making: Making,
+  making: OpenaiMaking,
   index: number,
 ): AsyncGenerator<{ readonly text: string; readonly isLast: boolean }> {
   const { request, call, services } = making;
@@ -107,7 +107,10 @@ function event(type: string, fields: object): string {
 }
 
 /** The last event of a stream that fails. The official clients throw at it. */
-function errorEvent({ call, service }: Making, failed: Pick<Fault, "code" | "message"> = call.fault): string {
+function errorEvent(
+  { call, service }: OpenaiMaking,
+  failed: Pick<Fault, "code" | "message"> = call.fault,
+): string {
   const { code = "server_error", message = "" } = failed;
   const error = describeOpenaiError(
     { code, message, type: call.fault.type },
@@ -117,18 +120,21 @@ function errorEvent({ call, service }: Making, failed: Pick<Fault, "code" | "mes
 }
 
 /** One image that fails makes the whole request fail. */
-function failureOf({ request, call }: Making): { code: string; message?: string | undefined } | undefined {
+function failureOf({
+  request,
+  call,
+}: OpenaiMaking): { code: string; message?: string | undefined } | undefined {
   const failed = call.fault.failImages?.find(({ index }) => index < request.n);
   return failed && { code: failed.code ?? "moderation_blocked", message: failed.message };
 }
 
-function indexesOf({ request, call }: Making): number[] {
+function indexesOf({ request, call }: OpenaiMaking): number[] {
   return Array.from({ length: call.fault.noImages === true ? 0 : request.n }, (_, index) => index);
 }
 
 /** The image as base64. A partial image has its number as a watermark. */
 async function drawImage(
-  { request, services }: Making,
+  { request, services }: OpenaiMaking,
   { index, partial }: { index: number; partial?: number },
 ): Promise<string> {
   const recipe = writeRecipe({

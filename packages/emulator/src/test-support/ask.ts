@@ -66,7 +66,7 @@ export function askArk(emulator: Emulator, fields: object = {}, headers: Record<
   return post<ArkBody>(emulator, arkUrl, body, headers);
 }
 
-interface DashscopeRequest {
+interface DashscopeFields {
   readonly model?: string;
   readonly text?: string;
   readonly images?: readonly string[];
@@ -76,7 +76,7 @@ interface DashscopeRequest {
 /** Sends a request to DashScope: with the 2.0 model and a text, unless `request` has others. */
 export function askDashscope(
   emulator: Emulator,
-  request: DashscopeRequest = {},
+  request: DashscopeFields = {},
   headers: Record<string, string> = key,
 ) {
   const { model = "qwen-image-2.0", text = "a fox", images = [], parameters } = request;
