@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { GatewayError } from "./errors.js";
 import type { FailureEvent, RequestEvent } from "./events.js";
 import type { GatewayOptions } from "./gateway-options/options.js";
+import { HEARTBEAT } from "./responses/sse.js";
 import { measureHeap } from "./testing/measure-heap.js";
 import {
   ARK_RESPONSE,
@@ -399,6 +400,7 @@ describe("a failure after an early head", () => {
   });
 });
 
+const splitAt = (text: string, at: number): string[] => [text.slice(0, at), text.slice(at)];
 const toBase64 = (bytes: number): string => Buffer.alloc(bytes, 7).toString("base64");
 const jsonOf = (bytes: number): object => ({
   ...ARK_RESPONSE,
@@ -438,6 +440,7 @@ describe("JSON after an early head", () => {
     ["at once", [JSON.stringify(ARK_RESPONSE, null, 1)]],
     ["after white space", [" \r\n", " ", "\n", JSON.stringify(ARK_RESPONSE, null, 1)]],
     ["after a byte order mark", ["\uFEFF", JSON.stringify(ARK_RESPONSE)]],
+    ["with a first chunk as long as a heartbeat", splitAt(JSON.stringify(ARK_RESPONSE), HEARTBEAT.length)],
   ])("is one event also if it is labelled as events: %s", async (_when, texts) => {
     const { ask, called, respond, records } = start();
     const response = await ask();

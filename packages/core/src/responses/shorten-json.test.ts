@@ -44,6 +44,7 @@ describe("shortened JSON text", () => {
   });
 
   it("has at most 64 KiB", () => {
-    expect(shorten([encoder.encode("[1,2],".repeat(20_000))])).toHaveLength(64 * 1024);
+    const chunks = Array.from({ length: 20 }, () => encoder.encode("[1,2],".repeat(1_000)));
+    expect(shorten(chunks)).toHaveLength(64 * 1024);
   });
 });

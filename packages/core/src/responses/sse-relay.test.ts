@@ -47,6 +47,11 @@ describe("a stream that is relayed", () => {
     expect(chunks).toHaveLength(Math.ceil(bytes.length / 77));
   });
 
+  it("has all bytes of a chunk with ten thousand lines", async () => {
+    const text = ":\n".repeat(10_000) + EVENT;
+    expect(await readAll(relay(endedSource(text)).stream)).toBe(text);
+  });
+
   it("passes [DONE] and unknown events on", async () => {
     const text = `event: image_generation.partial_image\ndata: {}\n\ndata: [DONE]\n\n`;
     const { stream, events } = relay(endedSource(text));

@@ -189,6 +189,18 @@ describe("gateway.callers", () => {
     expect(revokedAt).toBe((await gateway.callers.find("shop"))?.revokedAt);
   });
 
+  it("changes and revokes at once in its own process, if the store tells nobody", async () => {
+    const ledger = createMemoryLedger();
+    const silent = { ...ledger, callers: { ...ledger.callers, watch: () => () => {} } };
+    const gateway = open({ ledger: silent });
+    const { key } = await gateway.callers.create({ id: "shop" });
+    expect(await send(gateway, key)).toMatchObject({ status: 200 });
+    await gateway.callers.change("shop", { models: ["other-*"] });
+    expect(await send(gateway, key)).toMatchObject({ status: 403 });
+    await gateway.callers.revoke("shop");
+    expect(await send(gateway, key)).toMatchObject({ status: 401 });
+  });
+
   it("lists callers in pages", async () => {
     const { callers } = open();
     for (const id of ["c", "a", "b"]) await callers.create({ id });

@@ -59,14 +59,15 @@ describe("a task store that fails", () => {
     expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0" });
   });
 
-  it("before it has marked a task as sent: the task runs later", async () => {
+  it("before it has marked a task as sent: the task runs later, by a timer of its own", async () => {
     const ledger = createMemoryLedger();
     let count = 0;
     const markSent: TaskStore["markSent"] = async (id) => {
       if (count++ === 0) fail();
       return ledger.tasks.markSent(id);
     };
-    const { post, calls } = open(undefined, { ledger: withTasks(ledger, { markSent }) });
+    const { repeat } = createManualRepeat();
+    const { post, calls } = open(undefined, { ledger: withTasks(ledger, { markSent }) }, { repeat });
     const { body } = await post({ model: SEEDREAM, prompt: "a cat" }, ASYNC);
     await vi.waitFor(
       async () => {
