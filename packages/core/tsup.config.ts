@@ -7,8 +7,6 @@ export default defineConfig({
     billing: "src/billing.ts",
     compose: "src/compose.ts",
     // In files of their own, so that a bundler leaves out those that are not used.
-    "features/cors/cors-feature": "src/features/cors/cors-feature.ts",
-    "features/limits/limits": "src/features/limits/limits.ts",
     "families/qwen-image/qwen-image": "src/families/qwen-image/qwen-image.ts",
     "families/seedream/seedream": "src/families/seedream/seedream.ts",
     "features/usage/memory-history": "src/features/usage/memory-history.ts",

@@ -139,7 +139,34 @@ describe.each(PACKAGES)("the package %s", (name) => {
 const toFolder = (path: string): string =>
   path.replace("packages/core/src/", "").replace(/^(features\/[^/]+|[^/]+)\/.*/, "$1/");
 
+/** The box of each folder and file in the map of CONTRIBUTING.md, from 0 at the top. */
+function readMap(): ReadonlyMap<string, number> {
+  const [, map = ""] = readText("CONTRIBUTING.md").split("```", 2);
+  const names = map
+    .split(/\n─+\n/)
+    .flatMap((box, index) =>
+      Array.from(
+        box.matchAll(/(?:^| {2})([\w-]+(?:\/|\.ts))(?=\s|$)/gm),
+        ([, name]) => [name ?? "", index] as const,
+      ),
+    );
+  return new Map(names);
+}
+
 describe("core", () => {
+  it("imports only from the same box of the map in CONTRIBUTING.md and from boxes below it", () => {
+    const boxes = readMap();
+    const boxOf = (path: string): number | undefined =>
+      boxes.get(path.replace("packages/core/src/", "").replace(/\/.*/, "/"));
+    expect(CORE.filter((path) => boxOf(path) === undefined)).toEqual([]);
+    const upward = importsOf(CORE).filter(
+      ([file, specifier]) =>
+        specifier.startsWith(".") && (boxOf(resolve(file, specifier)) ?? 0) < (boxOf(file) ?? 0),
+    );
+
+    expect(upward).toEqual([]);
+  });
+
   it("has folders that do not import each other, directly or over other folders", () => {
     const graph = new Map<string, Set<string>>();
     for (const [file, specifier] of importsOf(CORE)) {

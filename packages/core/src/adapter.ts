@@ -3,6 +3,8 @@ export type * from "./contract/telemetry.js";
 export type { Gateway } from "./gateway.js";
 export type * from "./http.js";
 export { checkMounted, createFetch, type MountedHandler, type WebHost } from "./kernel/web-host.js";
+export type { Awaitable } from "./util/async.js";
+export { type ChunkFlow, type ChunkSink, openFlow } from "./util/chunk-flow.js";
 export { allowFreeing, freeChunk, isFreeable } from "./util/free-chunk.js";
 export { checkOptionNames } from "./util/option-names.js";
 export { type ReadableLike, toChunks } from "./util/readable-chunks.js";

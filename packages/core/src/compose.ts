@@ -1,42 +1,52 @@
 import * as z from "zod/mini";
-import {
-  type Authenticate,
-  type CallerOptions,
-  createAuthenticator,
-  findByHash,
-  findByOperator,
-} from "./auth/authenticate.js";
+import type { Authenticate, CallerOptions } from "./auth/authenticate.js";
+import { hasPeriod } from "./billing/budget.js";
 import type { MinimalLedger } from "./billing/ledger.js";
 import { createMinimalLedger } from "./billing/minimal-ledger.js";
 import type { PriceTables } from "./billing/model-details.js";
 import type { LostPolicy } from "./billing/records.js";
 import type { ChannelOptions } from "./channels/channel.js";
-import { overloaded } from "./errors.js";
-import type { BeforeSend } from "./events.js";
 import type { Family } from "./families/family.js";
-import type { GatewayRequest, GatewayResponse } from "./http.js";
-import type { Contribution, Feature } from "./kernel/feature.js";
-import { configureKernel } from "./kernel/kernel-configuration.js";
-import { createKernelParts, type Dependencies, type KernelOptions } from "./kernel/kernel-parts.js";
-import { createMaintenance, createTracker, shutDown } from "./kernel/lifecycle.js";
-import type { PipelineParts } from "./kernel/pipeline.js";
-import { createRequestHandler } from "./kernel/request-handler.js";
-import { createFetch, type WebHost } from "./kernel/web-host.js";
-import { consoleLogger, createSafeLogger, type Logger } from "./logger.js";
+import { type Apis, type ComposedGateway, createGatewayKernel } from "./kernel/create-gateway-kernel.js";
+import type { Configured, Feature } from "./kernel/feature.js";
+import type { Dependencies, KernelOptions } from "./kernel/kernel-parts.js";
+import type { Logger } from "./logger.js";
 import type { CapabilityRows, ModelOptions } from "./models/resolve-model.js";
 import { callerSchema } from "./options/caller-schema.js";
 import { checkAccess, checkCallers } from "./options/check-callers.js";
 import { checkFamilyNames } from "./options/check-models.js";
 import { checkProviders } from "./options/check-providers.js";
-import { GatewayOptionsError } from "./options/options-error.js";
-import { findTypeProblems } from "./options/problems.js";
+import type { OptionsProblem } from "./options/options.js";
+import { findTypeProblems, throwProblems } from "./options/problems.js";
 import { callOptions, nameOptions, providerOptions } from "./options/schema.js";
 import { boolean, hook, withMethods } from "./options/schema-parts.js";
 import { type Fields, formatPath } from "./util/parse-fields.js";
 
 export { GatewayError } from "./errors.js";
+export { type AlertsOptions, alerts } from "./features/alerts/alert-delivery.js";
+export { type BudgetsApi, budgets } from "./features/budgets/budgets-feature.js";
+export { type CallersApi, callers } from "./features/callers/callers-feature.js";
+export {
+  type ChannelControlOptions,
+  channelControl,
+} from "./features/channel-control/channel-control.js";
+export {
+  type ContinuedCallsOptions,
+  continuedCalls,
+} from "./features/continued-calls/continue-calls.js";
 export { cors } from "./features/cors/cors-feature.js";
-export { type LimitsOptions, limits } from "./features/limits/limits.js";
+export { type EstimatesApi, estimates } from "./features/estimate/estimate.js";
+export { type HealthOptions, health } from "./features/health/healthz-endpoint.js";
+export { type LimitsApi, type LimitsOptions, limits } from "./features/limits/limits.js";
+export { type ModelsListOptions, modelsList } from "./features/models-list/models-endpoint.js";
+export { type OpenApiOptions, openapi } from "./features/openapi/openapi-endpoint.js";
+export { type RefusalsApi, refusals } from "./features/refusals/refusals-feature.js";
+export { results } from "./features/results/results-feature.js";
+export { type TaskLinks, type TasksApi, tasks } from "./features/tasks/tasks-feature.js";
+export { type TelemetryOptions, telemetry } from "./features/telemetry/telemetry-feature.js";
+export { type UsageApi, usage } from "./features/usage/usage-feature.js";
+export { type WebhooksApi, type WebhooksFeature, webhooks } from "./features/webhooks/webhooks-feature.js";
+export type { ComposedGateway } from "./kernel/create-gateway-kernel.js";
 export type { Contribution, Feature, Kernel } from "./kernel/feature.js";
 export type { GatewayRoute } from "./request/route.js";
 
@@ -56,26 +66,11 @@ export interface ComposeOptions extends KernelOptions {
 }
 
 /** What a gateway is composed of. */
-export interface Composition {
+export interface Composition<Features extends readonly Feature[] = readonly Feature[]> {
   /** At least those that the models name. */
   readonly families: readonly Family[];
   /** In the order in which their routes are matched and their `beforeSend` is called. Default: none. */
-  readonly features?: readonly Feature[] | undefined;
-}
-
-/** A gateway of the kernel and the features that it was composed of. Adapters mount it like every gateway. */
-export interface ComposedGateway {
-  readonly basePath: string;
-  /** As `fetch` of a gateway. */
-  fetch(request: Request, host?: WebHost): Promise<Response>;
-  /** As `handle` of a gateway. */
-  handle(request: GatewayRequest): Promise<GatewayResponse> | null;
-  /** As `notFound` of a gateway. */
-  notFound(request: Pick<GatewayRequest, "method" | "url" | "headers">): GatewayResponse;
-  /** As `start` of a gateway. */
-  start(): void;
-  /** As `close` of a gateway. */
-  close(options?: { readonly deadlineSeconds?: number | undefined }): Promise<void>;
+  readonly features?: Features | undefined;
 }
 
 const schema = z.strictObject(
@@ -117,130 +112,53 @@ const schema = z.strictObject(
  * );
  * ```
  */
-export function composeGateway(
+export function composeGateway<const Features extends readonly Feature[] = readonly []>(
   options: ComposeOptions,
-  composition: Composition,
+  { families, features }: Composition<Features>,
   dependencies: Partial<Dependencies> = {},
-): ComposedGateway {
-  const families = checkOptions(options, composition);
-  const now = dependencies.now ?? Date.now;
-  const { basePath = "", ledger = createMinimalLedger({ now }), authenticate, callers = [] } = options;
-  const rules = { hasBilling: options.billing !== undefined, canKeepPeriods: false };
-  const logger = createSafeLogger(options.logger ?? consoleLogger);
-  const tracker = createTracker();
-  const track = (work: Promise<unknown>): void => tracker.track(work);
-  const permanent = createKernelParts(
+): ComposedGateway & Apis<Features> {
+  const checked = { options, families: checkOptions(options, families) };
+  return createGatewayKernel<ComposeOptions, Features>({
     options,
-    { ...dependencies, now },
-    {
-      ledger,
-      logger,
-      shareCooldown: (id, cooldown) => contributed.shareCooldown?.(id, cooldown),
-      // Only an admission has limits on requests at once.
-      createCrowdedError: (concurrent) =>
-        contributed.admission?.createCrowdedError(concurrent) ?? overloaded(),
-    },
-  );
-  const contributions = (composition.features ?? []).map((feature) =>
-    feature.setup({ ...permanent, basePath, track }),
-  );
-  const contributed = join(contributions);
-  if (contributed.admission === undefined) checkUnlimited(options);
-  const chores = contributions.flatMap(({ chores: own = [] }) => own);
-  const configured = configureKernel(options, families);
-  const parts: PipelineParts = {
-    ...permanent,
-    ...configured,
-    transport: configured.redactTransport(permanent.transport),
-    authenticate: createAuthenticator({
-      find: authenticate === undefined ? findByHash(callers) : findByOperator(authenticate, rules),
-      rules,
-      now,
-    }),
-    admission: contributed.admission,
-    beforeSend: chain([...contributions.map(({ beforeSend }) => beforeSend), options.beforeSend]),
-    pauses: undefined,
-    submissions: undefined,
-    openStoredJobs: undefined,
-    images: undefined,
-    // Only a feature keeps refusals. Clients and `onError` get them all the same.
-    refused() {},
-    track,
-  };
-  const lifecycle = { ...permanent, chores };
-  const maintenance = createMaintenance(lifecycle, dependencies.repeat);
-  let closing: Promise<void> | undefined;
-  const handler = createRequestHandler({
-    assembly: {
-      permanent: parts,
-      reloadable: { current: parts, get: async () => parts },
-      tracker,
-      maintenance,
-    },
-    basePath,
-    families: composition.families,
-    cors: contributed.cors,
-    createRoutes: (host) => contributions.flatMap(({ routes }) => routes?.(host) ?? []),
+    ledger: options.ledger ?? createMinimalLedger({ now: dependencies.now ?? Date.now }),
+    listFamilies: () => families,
+    features,
+    load: () => checked,
+    checkFeatures: ({ admission, callerRules }) =>
+      throwProblems(findMissing(options, { admission, callerRules })),
     describeUnserved: ({ method }) => `This path is not served for ${method} requests.`,
-    isClosing: () => closing !== undefined,
+    dependencies,
   });
-  return {
-    basePath,
-    handle: (request) => handler.handle(request),
-    notFound: (request) => handler.notFound(request),
-    fetch: createFetch(handler),
-    start() {
-      if (closing === undefined) maintenance.start();
-    },
-    close({ deadlineSeconds = Infinity } = {}) {
-      if (!(deadlineSeconds >= 0))
-        return Promise.reject(new RangeError("deadlineSeconds must be at least 0."));
-      closing ??= shutDown({ ...lifecycle, tracker, maintenance }, deadlineSeconds * 1000);
-      return closing;
-    },
-  };
 }
 
 /** @throws GatewayOptionsError */
-function checkOptions(options: ComposeOptions, { families }: Composition): ReadonlyMap<string, Family> {
+function checkOptions(options: ComposeOptions, families: readonly Family[]): ReadonlyMap<string, Family> {
   const { problems, isSound } = findTypeProblems(schema, options);
   const byName = new Map(families.map((family) => [family.name, family]));
   problems.push(...checkFamilyNames(families, []), ...checkAccess(options));
-  if (isSound("callers", "billing")) problems.push(...checkCallers(options, false));
+  if (isSound("callers", "billing")) problems.push(...checkCallers(options, true));
   problems.push(...checkProviders(options, byName, isSound));
-  if (problems.length > 0) throw new GatewayOptionsError(problems);
+  throwProblems(problems);
   return byName;
 }
 
-/** @throws GatewayOptionsError for limits that nothing would check */
-function checkUnlimited({ callers = [], models }: ComposeOptions): void {
-  const limited = [
-    ...callers.map(({ limits }, index) => [limits, "callers", index] as const),
-    ...Object.entries(models).map(([name, { limits }]) => [limits, "models", name] as const),
+/** Finds limits and budgets that no feature would check. */
+function* findMissing(
+  { callers = [], models }: ComposeOptions,
+  { admission, callerRules }: Pick<Configured, "admission" | "callerRules">,
+): Iterable<OptionsProblem> {
+  const named = [
+    ...callers.map((caller, index) => [caller, "callers", index] as const),
+    ...Object.entries(models).map(([name, model]) => [model, "models", name] as const),
   ];
-  const problems = limited
-    .filter(([limits]) => limits !== undefined)
-    .map(([, ...path]) => ({ path: formatPath([...path, "limits"]), message: "needs the feature limits" }));
-  if (problems.length > 0) throw new GatewayOptionsError(problems);
-}
-
-/** @throws TypeError if two features contribute the same part */
-function join(contributions: readonly Contribution[]): Contribution {
-  const joined: Contribution = {};
-  for (const { routes: _routes, chores: _chores, beforeSend: _beforeSend, ...parts } of contributions) {
-    for (const [name, part] of Object.entries(parts)) {
-      if (part === undefined) continue;
-      if (name in joined) throw new TypeError(`Two features contribute ${name}.`);
-      Object.assign(joined, { [name]: part });
-    }
+  for (const [{ limits }, ...path] of named) {
+    if (limits === undefined || admission !== undefined) continue;
+    yield { path: formatPath([...path, "limits"]), message: "needs the feature limits" };
   }
-  return joined;
+  for (const [index, { budget }] of callers.entries()) {
+    if (!hasPeriod(budget) || callerRules.canKeepPeriods) continue;
+    yield { path: `callers[${index}].budget.period`, message: `needs the feature budgets, and ${PERIOD}` };
+  }
 }
 
-function chain(checks: readonly (BeforeSend | undefined)[]): BeforeSend | undefined {
-  const given = checks.filter((check) => check !== undefined);
-  if (given.length < 2) return given[0];
-  return async (request, caller) => {
-    for (const check of given) await check(request, caller);
-  };
-}
+const PERIOD = "a ledger that counts by period";

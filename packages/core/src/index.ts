@@ -24,8 +24,9 @@ export type {
   WebhookEndpoint,
   WebhooksOptions,
 } from "./features/webhooks/webhook-options.js";
-export { type CloseOptions, createGateway, type Gateway } from "./gateway.js";
+export { createGateway, type Gateway } from "./gateway.js";
 export type { GatewayOptions } from "./gateway-options/options.js";
+export type { CloseOptions } from "./kernel/create-gateway-kernel.js";
 export { consoleLogger, type Logger } from "./logger.js";
 export type { CapabilityRows, ModelOptions } from "./models/resolve-model.js";
 export type { BillingOptions, IdempotencyOptions, Loadable, OptionsProblem } from "./options/options.js";

@@ -20,7 +20,7 @@ export type {
 } from "./features/callers/callers.js";
 export type { ChannelControl, GatewayStatus } from "./features/channel-control/channel-control.js";
 export type { PauseOptions, ResumeOptions } from "./features/channel-control/pauses.js";
-export type { ChannelStatus } from "./features/channel-control/status.js";
+export type { ChannelStatus } from "./channels/channel-status.js";
 export type {
   ChannelProbe,
   ChannelProbeOptions,
@@ -31,10 +31,10 @@ export type {
 export type { EstimateQuery, RequestEstimate } from "./features/estimate/estimate.js";
 export type { HealthCheckStatus, HealthState } from "./features/health/healthz-endpoint.js";
 export type { LimitReports, LimitStatus } from "./features/limits/read-limits.js";
+export type { WebhookEndpointName, WebhookFilter, WebhookMessage } from "./features/outbox/outbox.js";
 export type { Refusal } from "./features/refusals/refusal.js";
 export type { Refusals } from "./features/refusals/refusals.js";
-export type { WebhookEndpointName, WebhookFilter, WebhookMessage } from "./features/outbox/outbox.js";
 export type { GatewayUsage } from "./features/usage/usage-history.js";
 export type { Webhooks } from "./features/webhooks/webhooks.js";
-export type { RunTasksOptions, TaskBatch } from "./gateway.js";
+export type { RunTasksOptions, TaskBatch } from "./features/tasks/tasks-feature.js";
 export type { OptionSource } from "./options/options.js";

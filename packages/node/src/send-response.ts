@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { GatewayResponse } from "@calotype/core/adapter";
+import { type ChunkFlow, type ChunkSink, type GatewayResponse, openFlow } from "@calotype/core/adapter";
 import { writeChunk } from "./write-chunk.js";
 
 /**
@@ -75,16 +75,16 @@ async function sendStream(
   res: ServerResponse,
   { status, headers, body, onIdle }: StreamedResponse,
 ): Promise<void> {
-  const chunks = body[Symbol.asyncIterator]();
+  const chunks = openFlow(body);
   if (!canSend(res)) {
-    await chunks.return?.();
+    await chunks.leave();
     return;
   }
   try {
     writeHead(res, status, headers).flushHeaders();
   } catch (error) {
     // Node throws if headers that the host set cannot be sent. The body must then not wait for a reader.
-    await chunks.return?.();
+    await chunks.leave();
     throw error;
   }
   onIdle?.(createDisconnect(res));
@@ -93,29 +93,87 @@ async function sendStream(
 }
 
 /**
- * Writes chunks with backpressure. If the client disconnects, `return` of the body's iterator ends the body at once,
- * even if the next chunk would come minutes later. If the body fails, the connection is reset, so that the client
- * does not take an incomplete response for a complete one.
+ * Writes chunks with backpressure. If the client disconnects, the body is left at once, even if the next chunk would come
+ * minutes later. If the body fails, the connection is reset, so that the client does not take an incomplete response for
+ * a complete one.
  */
-async function sendChunks(res: ServerResponse, chunks: AsyncIterator<Uint8Array>): Promise<void> {
-  const stop = (): void => void chunks.return?.().catch(ignoreFailedReturn);
-  res.once("close", stop);
-  try {
-    for await (const chunk of { [Symbol.asyncIterator]: () => chunks }) {
-      if (res.destroyed) break;
-      if (!writeChunk(res, chunk) && !res.destroyed) await waitForEvent(res, "drain");
-      if (res.destroyed) break;
-    }
-  } catch {
-    // The code that produced the body has already reported the failure; here only the connection is reset.
-    res.destroy();
-  }
-  res.off("close", stop);
-  if (!res.destroyed) res.end();
+function sendChunks(res: ServerResponse, chunks: ChunkFlow): Promise<void> {
+  return new Promise((resolve) => {
+    new ChunkWriter(res, chunks, resolve).write();
+  });
 }
 
-/** Nobody reads the body any more, so its failure does not matter. */
-function ignoreFailedReturn(): void {}
+/**
+ * Writes the chunks of a flow. It takes them without a promise for each: with the body's iterator, a stream of small events
+ * takes a tenth more CPU time.
+ */
+class ChunkWriter implements ChunkSink {
+  readonly #res: ServerResponse;
+  readonly #chunks: ChunkFlow;
+  readonly #resolve: () => void;
+  #isWaiting = false;
+
+  /** @param resolve called when nothing more is written */
+  constructor(res: ServerResponse, chunks: ChunkFlow, resolve: () => void) {
+    this.#res = res;
+    this.#chunks = chunks;
+    this.#resolve = resolve;
+  }
+
+  write(): void {
+    this.#res.on("drain", this.#onDrain);
+    this.#res.on("close", this.#onClose);
+    this.#chunks.flow(this);
+  }
+
+  chunk(chunk: Uint8Array): boolean {
+    if (this.#res.destroyed) return false;
+    try {
+      this.#isWaiting = !writeChunk(this.#res, chunk);
+      return !this.#isWaiting;
+    } catch {
+      // The body is not made of bytes.
+      this.#res.destroy();
+      return false;
+    }
+  }
+
+  end(): void {
+    this.#finish();
+    if (!this.#res.destroyed) this.#res.end();
+  }
+
+  /** The code that produced the body has already reported the failure; here only the connection is reset. */
+  fail(): void {
+    this.#finish();
+    this.#res.destroy();
+  }
+
+  readonly #onDrain = (): void => {
+    if (!this.#isWaiting) return;
+    this.#isWaiting = false;
+    this.#chunks.flow(this);
+  };
+
+  readonly #onClose = (): void => {
+    this.#finish();
+    void this.#leave();
+  };
+
+  #finish(): void {
+    this.#res.off("drain", this.#onDrain);
+    this.#res.off("close", this.#onClose);
+    this.#resolve();
+  }
+
+  async #leave(): Promise<void> {
+    try {
+      await this.#chunks.leave();
+    } catch {
+      // Nobody reads the body any more, so its failure does not matter.
+    }
+  }
+}
 
 /** How many times a pipelined response gets the whole time limit again while it waits for its turn. */
 const MAX_TURNS_WAITED = 15;

@@ -7,8 +7,8 @@ import type { RecordQuery, SeriesQuery, TotalsKey } from "@calotype/core/billing
 import type { RecordFilter } from "@calotype/core/stores";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createSqliteLedger, type SqliteLedger } from "./create-sqlite-ledger.js";
-import { SELECT_RECORDS } from "./outbox-table.js";
 import { openDatabase } from "./open-database.js";
+import { SELECT_RECORDS } from "./outbox-table.js";
 import { holdOf, recordOf, START } from "./testing/entries.js";
 import { readAll } from "./testing/read-all.js";
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Balance, UsageRecord } from "@calotype/core/billing";
-import type { Task, OutboxLedger, TaskLedger, TaskStore, WebhookMessage } from "@calotype/core/stores";
+import type { OutboxLedger, Task, TaskLedger, TaskStore, WebhookMessage } from "@calotype/core/stores";
 import { createSqliteLedger } from "@calotype/sqlite";
 import { readRecords } from "../ledger-suite/read-ledger.ts";
 import { CALLERS } from "./server-plan.ts";

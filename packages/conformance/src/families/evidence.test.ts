@@ -249,62 +249,34 @@ const OWN = "the provider's";
 const OWN_LINK = "the provider's, or stored";
 
 const IN_JSON = ["JSON", "JSON", NO_MASK];
+const IF_ALLOWED = ["JSON, with `edits: true`", "JSON", NO_MASK];
+const NO_EDITS = [NO_IMAGE, NO_IMAGE, NO_IMAGE];
 const IN_FORMS = ["form", "form", "form"];
 const MADE_STREAMS = [NO_STREAM, "made by the gateway"];
 const RELAYED = ["relayed", "relayed"];
 const LINKS = [OWN, OWN_LINK];
 const STORED_LINKS = [OWN, "through a results store"];
+const COST = "image; a cost is recorded";
+const TOKENS_AND_COST = "image, token; a cost is recorded";
 const DOWNLOADED = ["downloaded", OWN_LINK];
 
 /** The cells of each service, in the order of the columns. */
 const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   "Seedream 4.5": ["link", "one call", ...IN_JSON, "relayed", "translated", ...LINKS, "image, token"],
   "Seedream 5.0 Pro": ["link", "2 calls", ...IN_JSON, ...MADE_STREAMS, ...LINKS, "image, token"],
-  "Qwen-Image 2.0": [
-    "link",
-    "one call",
-    "JSON, with `edits: true`",
-    "JSON",
-    NO_MASK,
-    ...MADE_STREAMS,
-    ...DOWNLOADED,
-    "image",
-  ],
-  "Wan 2.7": [
-    "link",
-    "one call",
-    "JSON, with `edits: true`",
-    "JSON",
-    NO_MASK,
-    ...MADE_STREAMS,
-    ...DOWNLOADED,
-    "image",
-  ],
+  "Qwen-Image 2.0": ["link", "one call", ...IF_ALLOWED, ...MADE_STREAMS, ...DOWNLOADED, "image"],
+  "Wan 2.7": ["link", "one call", ...IF_ALLOWED, ...MADE_STREAMS, ...DOWNLOADED, "image"],
   Gemini: ["base64", "2 calls", ...IN_JSON, ...MADE_STREAMS, ...STORED_LINKS, "image, token"],
   OpenAI: ["base64", "one call", ...IN_FORMS, ...RELAYED, ...STORED_LINKS, "image, token"],
   "`azure`": ["base64", "one call", ...IN_FORMS, ...RELAYED, ...STORED_LINKS, "image, token"],
-  "`xai`": ["link", "one call", ...IN_JSON, ...MADE_STREAMS, ...LINKS, "image; a cost is recorded"],
-  "`openrouter`": [
-    "base64",
-    "one call",
-    ...IN_JSON,
-    ...RELAYED,
-    ...STORED_LINKS,
-    "image, token; a cost is recorded",
-  ],
+  "`xai`": ["link", "one call", ...IN_JSON, ...MADE_STREAMS, ...LINKS, COST],
+  "`openrouter`": ["base64", "one call", ...IN_JSON, ...RELAYED, ...STORED_LINKS, TOKENS_AND_COST],
   "`together`": ["link", "one call", ...IN_JSON, ...MADE_STREAMS, ...LINKS, "image"],
   "`siliconflow`": ["link", "one call", ...IN_JSON, ...MADE_STREAMS, ...DOWNLOADED, "image"],
-  "`zhipu`": ["link", "2 calls", NO_IMAGE, NO_IMAGE, NO_IMAGE, ...MADE_STREAMS, ...DOWNLOADED, "image"],
+  "`zhipu`": ["link", "2 calls", ...NO_EDITS, ...MADE_STREAMS, ...DOWNLOADED, "image"],
   "`vllm`": ["base64", "one call", "form", "form", NO_MASK, ...MADE_STREAMS, ...STORED_LINKS, "image"],
   "`localai`": ["base64", "one call", "JSON", "JSON", "form", ...MADE_STREAMS, ...LINKS, "image"],
-  "FLUX.2 (example)": [
-    "link",
-    "2 calls",
-    ...IN_JSON,
-    ...MADE_STREAMS,
-    ...DOWNLOADED,
-    "image; a cost is recorded",
-  ],
+  "FLUX.2 (example)": ["link", "2 calls", ...IN_JSON, ...MADE_STREAMS, ...DOWNLOADED, COST],
 };
 
 /** What was seen, by service and column. */

@@ -99,19 +99,6 @@ export function describeMessages(open: OpenTaskLedger): void {
       expect((await takeMessages())[0]?.task).toMatchObject({ status: "failed" });
     });
 
-    it("is taken by one of many that take in parallel, the longest waiting first", async () => {
-      const { clock } = bench();
-      const ids: string[] = [];
-      for (let at = 0; at < 12; at++) {
-        ids.push(...(await endTask(String(at))));
-        clock.advance(1);
-      }
-      expect(await takeIds(3)).toEqual(ids.slice(0, 3));
-      const taken = await Promise.all(Array.from({ length: 9 }, () => takeIds(2)));
-
-      expect(taken.flat().toSorted()).toEqual(ids.slice(3).toSorted());
-    });
-
     it("that failed is sent again after its delay, not after its lease", async () => {
       const { clock, outbox } = bench();
       const [id = ""] = await endTask("1");

@@ -31,8 +31,8 @@ export interface Receiver<Entry extends { readonly id: string }> {
   /** Leases entries that are due. */
   lease(limit: number, leaseMs: number): Promise<readonly Entry[]>;
   /**
-   * Gives an entry to its receiver. Throws or rejects if it was not accepted: then it is due again after its lease. `PENDING`, or
-   * the promise of it: the delivery does not end the entry.
+   * Gives an entry to its receiver. Throws or rejects if it was not accepted: then it is due again after its lease. `PENDING`: the
+   * receiver ends the entry itself.
    */
   receive(entry: Entry): unknown;
   /** Ends the delivery of entries that were accepted. */
@@ -150,18 +150,16 @@ function deliver<Entry extends { readonly id: string }>(
   entry: Entry,
   open: Set<string>,
 ): Promise<void> | undefined {
-  const end = (result: unknown): undefined => {
-    if (result === PENDING) open.add(entry.id);
-  };
   const fail = (error: unknown): void => {
     to.onFailure(entry, error);
     open.add(entry.id);
   };
   try {
     const received = to.receive(entry);
-    if (!isPromiseLike(received)) return end(received);
+    if (received === PENDING) open.add(entry.id);
+    if (!isPromiseLike(received)) return undefined;
     const createError = (): Error => new Error(`${to.name} did not end in time.`);
-    return finishWithin(Promise.resolve(received), { ms: LEASE_MS, createError }).then(end, fail);
+    return finishWithin(Promise.resolve(received), { ms: LEASE_MS, createError }).then(() => undefined, fail);
   } catch (error) {
     fail(error);
     return undefined;

@@ -63,16 +63,18 @@ export function toPriceBasis(outcome: ChargedOutcome): PriceBasis | undefined {
 }
 
 function joinAlike(images: readonly MadeImage[]): readonly AlikeImages[] {
-  const joined: AlikeImages[] = [];
+  const joined: Writable<AlikeImages>[] = [];
   for (const { size, quality, isLayer } of images) {
     const last = joined.at(-1);
-    const isAlike =
-      last !== undefined && last.size === size && last.quality === quality && last.isLayer === isLayer;
-    const image: Writable<AlikeImages> = { count: isAlike ? last.count + 1 : 1 };
+    if (last !== undefined && last.size === size && last.quality === quality && last.isLayer === isLayer) {
+      last.count++;
+      continue;
+    }
+    const image: Writable<AlikeImages> = { count: 1 };
     if (size !== undefined) image.size = size;
     if (quality !== undefined) image.quality = quality;
     if (isLayer !== undefined) image.isLayer = isLayer;
-    joined[isAlike ? joined.length - 1 : joined.length] = image;
+    joined.push(image);
   }
   return joined;
 }

@@ -8,6 +8,8 @@ import type { Channel } from "./channel.js";
  * their own, which it is asked for with each call, see `ResolvedModel.cooldownIds`.
  */
 export interface Pauses {
+  /** Returns the id under which the store keeps the pause of a channel. */
+  idOf(channel: Pick<Channel, "id">): string;
   /** Returns the channels that are not paused: the same list if none is. */
   withoutPaused(channels: readonly Channel[]): readonly Channel[];
   /** Returns the pause of a channel. */

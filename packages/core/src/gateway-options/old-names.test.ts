@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createGateway } from "../gateway.js";
-import { OLD_NAMES } from "../options/old-names.js";
+import { OLD_NAMES } from "./old-names.js";
 import { GatewayOptionsError } from "../options/options-error.js";
 import type { GatewayOptions } from "./options.js";
 

@@ -6,7 +6,6 @@ import { createRecordDelivery } from "../billing/delivery.js";
 import { createHolds } from "../billing/hold.js";
 import type { MinimalLedger } from "../billing/ledger.js";
 import type { LostPolicy, UsageRecord } from "../billing/records.js";
-import { createAttemptHistory } from "../channels/attempt-history.js";
 import { createChannelHealth } from "../channels/health.js";
 import { DEFAULT_HEALTH_POLICY } from "../channels/health-record.js";
 import {
@@ -115,7 +114,6 @@ export function createKernelParts(
     heartbeatMs: options.heartbeatSeconds && options.heartbeatSeconds * 1000,
     backgroundReads: createBackgroundReads(BACKGROUND_READS),
     maxResponseBytes: options.maxUpstreamResponseBytes ?? DEFAULTS.maxUpstreamResponseBytes,
-    history: createAttemptHistory(now),
     health: createChannelHealth(now, DEFAULT_HEALTH_POLICY, shareCooldown),
     readerLimit: createReaderLimit(
       (options.responseIdleSeconds ?? DEFAULTS.responseIdleSeconds) * 1000,

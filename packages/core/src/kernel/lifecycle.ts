@@ -114,9 +114,9 @@ export function createMaintenance(parts: MaintenanceParts, repeat: Repeat = repe
 
 async function maintain(parts: MaintenanceParts, onFailure: (failure: EntryFailure) => void): Promise<void> {
   const { chores } = parts;
-  for (const chore of chores) await chore.takeOver?.();
+  for (const { takeOver } of chores) if (takeOver !== undefined) await takeOver();
   await sweep(parts, { onFailure, ifItFails: "The ledger could not be swept; retrying every 10 s." });
-  for (const chore of chores) await chore.sweep?.();
+  for (const { sweep: own } of chores) if (own !== undefined) await own();
   await parts.delivery.run();
 }
 
@@ -164,6 +164,14 @@ const LAST_DELIVERY_MS = 3_000;
  * abandoned. Then the waiting records are delivered, the webhooks that are being sent end, and the connections are closed.
  */
 export async function shutDown(parts: ShutDownParts, deadlineMs: number): Promise<void> {
+  try {
+    await endAll(parts, deadlineMs);
+  } finally {
+    for (const chore of parts.chores) await chore.end?.();
+  }
+}
+
+async function endAll(parts: ShutDownParts, deadlineMs: number): Promise<void> {
   const endsAt = performance.now() + deadlineMs;
   const { chores } = parts;
   await settlesWithin(Promise.all(chores.map(async (chore) => await chore.stop?.())), deadlineMs);

@@ -1,37 +1,26 @@
 import type { Cors } from "../contract/cors.js";
 import { GatewayError, unavailable } from "../errors.js";
-import { type Arrival, createArrival, type ReportParts, RequestReport, reportRefusal } from "../events.js";
+import { type Arrival, createArrival, RequestReport, reportRefusal } from "../events.js";
 import type { Family } from "../families/family.js";
 import type { GatewayRequest, GatewayResponse } from "../http.js";
+import type { RelatedOptions } from "../options/options.js";
 import { createRouteMatcher, type Endpoint, type GatewayRoute, listEndpoints } from "../request/route.js";
 import { renderError } from "../responses/envelope.js";
-import { closedError, type Maintenance, type Tracker } from "./lifecycle.js";
-import { holdHost, type PipelineParts, runPipeline } from "./pipeline.js";
-import type { Reloadable } from "./reloadable.js";
+import type { Configured, Kernel } from "./feature.js";
+import { closedError } from "./lifecycle.js";
+import { holdHost, runPipeline } from "./pipeline.js";
 import type { RouteHost } from "./route-host.js";
 
-/** What the request handler needs of a gateway, with the options of the moment. */
-interface HandlerAssembly<Parts extends PipelineParts> {
-  readonly permanent: Pick<PipelineParts, "createId"> & ReportParts;
-  readonly reloadable: Pick<Reloadable<Parts>, "current" | "get">;
-  readonly tracker: Pick<Tracker, "track">;
-  readonly maintenance: Pick<Maintenance, "start">;
-}
-
-/** What {@link createRequestHandler} needs. */
-export interface RequestHandlerParts<Parts extends PipelineParts> {
-  readonly assembly: HandlerAssembly<Parts>;
-  readonly basePath: string;
+/** What {@link createRequestHandler} gets of features. */
+export interface HandlerContext<Options extends RelatedOptions> {
   /** Their endpoints are served. */
   readonly families: readonly Family[];
   /** `undefined`: pages of other origins may read nothing. */
   readonly cors: Cors | undefined;
   /** Creates the routes of the features. */
-  readonly createRoutes: (host: RouteHost<Parts>) => readonly GatewayRoute[];
+  readonly createRoutes: (host: RouteHost<Configured<Options>>) => readonly GatewayRoute[];
   /** Describes a path that is not served. */
   readonly describeUnserved: (request: NamedRequest) => string;
-  /** Whether `close` was called. Every request is refused then. */
-  readonly isClosing: () => boolean;
 }
 
 /** Responds to the requests for the paths of a gateway. */
@@ -45,18 +34,13 @@ export interface RequestHandler {
 type NamedRequest = Pick<GatewayRequest, "method" | "url" | "headers">;
 
 /** Connects the paths of a gateway with what responds to them: the pipeline, and the routes of the features. */
-export function createRequestHandler<Parts extends PipelineParts>({
-  assembly,
-  basePath,
-  families,
-  cors,
-  createRoutes,
-  describeUnserved,
-  isClosing,
-}: RequestHandlerParts<Parts>): RequestHandler {
-  const { permanent, reloadable, tracker, maintenance } = assembly;
-  const render = (error: GatewayError, id = permanent.createId()): GatewayResponse =>
-    renderError(error, { id, redact: currentRedaction(assembly) });
+export function createRequestHandler<Options extends RelatedOptions>(
+  kernel: Kernel<Options>,
+  { families, cors, createRoutes, describeUnserved }: HandlerContext<Options>,
+): RequestHandler {
+  const { basePath, createId, current, isClosing, start, track } = kernel;
+  const render = (error: GatewayError, id = createId()): GatewayResponse =>
+    renderError(error, { id, redact: currentRedaction(kernel) });
   const toNotFound = (request: NamedRequest): GatewayError =>
     new GatewayError("not_found", describeUnserved(request));
   const addCors: Cors["addHeaders"] = (request, response) =>
@@ -64,23 +48,20 @@ export function createRequestHandler<Parts extends PipelineParts>({
   const notFound: RequestHandler["notFound"] = (request) => addCors(request, render(toNotFound(request)));
 
   /** Refuses a request for a path of the gateway that makes no images. */
-  const refuseEarly = (
-    error: GatewayError,
-    request: GatewayRequest,
-    id = permanent.createId(),
-  ): GatewayResponse => render(reportRefusal(permanent, error, { id, request }), id);
+  const refuseEarly = (error: GatewayError, request: GatewayRequest, id = createId()): GatewayResponse =>
+    render(reportRefusal(kernel, error, { id, request }), id);
 
   const respond = (endpoint: Endpoint, request: GatewayRequest): Promise<GatewayResponse> => {
     if (isClosing()) {
-      return Promise.resolve(refuse(assembly, closedError(), { endpoint, request }));
+      return Promise.resolve(refuse(kernel, closedError(), { endpoint, request }));
     }
-    maintenance.start();
-    const { current } = reloadable;
-    const response = current
-      ? runPipeline(current, endpoint, request)
-      : runWhenLoaded(assembly, endpoint, request);
-    tracker.track(response);
-    holdHost(request, response, permanent.logger);
+    start();
+    const configured = current();
+    const response = configured
+      ? runPipeline(configured, endpoint, request)
+      : runWhenLoaded(kernel, endpoint, request);
+    track(response);
+    holdHost(request, response, kernel.logger);
     return response;
   };
 
@@ -90,19 +71,16 @@ export function createRequestHandler<Parts extends PipelineParts>({
     createRoutes({
       async respond(request, respondTo) {
         if (isClosing()) return refuseEarly(closedError(), request);
-        return respondTo(permanent.createId());
+        return respondTo(createId());
       },
       async respondWithOptions(request, respondTo) {
         if (isClosing()) return refuseEarly(closedError(), request);
-        const id = permanent.createId();
-        const { current } = reloadable;
-        const parts = current ?? (await loadParts(assembly, id));
+        const id = createId();
+        const parts = current() ?? (await loadParts(kernel, id));
         return parts === undefined ? refuseEarly(unreadError(), request, id) : respondTo(parts, id);
       },
-      start() {
-        if (!isClosing()) maintenance.start();
-      },
-      track: (response) => tracker.track(response),
+      start,
+      track,
       notFound,
     }),
   );
@@ -113,7 +91,7 @@ export function createRequestHandler<Parts extends PipelineParts>({
     const route = matchRoute({ method: announced ?? request.method, url, mountPath });
     if (route === undefined) return null;
     if (cors !== undefined && announced !== undefined)
-      return Promise.resolve(cors.allowPreflight(request, permanent.createId()));
+      return Promise.resolve(cors.allowPreflight(request, createId()));
     if (route === "unserved") {
       return Promise.resolve(addCors(request, refuseEarly(toNotFound(request), request)));
     }
@@ -129,49 +107,49 @@ export function createRequestHandler<Parts extends PipelineParts>({
 
 /** Waits for the options that take time to load, and then handles the request. */
 async function runWhenLoaded(
-  assembly: HandlerAssembly<PipelineParts>,
+  kernel: Kernel,
   endpoint: Endpoint,
   request: GatewayRequest,
 ): Promise<GatewayResponse> {
-  const arrival = createArrival(assembly.permanent, endpoint.operation);
-  const parts = await loadParts(assembly, arrival.id);
+  const arrival = createArrival(kernel, endpoint.operation);
+  const parts = await loadParts(kernel, arrival.id);
   return parts === undefined
-    ? refuse(assembly, unreadError(), { endpoint, request, arrival })
+    ? refuse(kernel, unreadError(), { endpoint, request, arrival })
     : runPipeline(parts, endpoint, request);
 }
 
 /** Returns `undefined` if the options cannot be loaded. */
-async function loadParts<Parts extends PipelineParts>(
-  { permanent, reloadable }: HandlerAssembly<Parts>,
+async function loadParts<Options extends RelatedOptions>(
+  { load, logger }: Pick<Kernel<Options>, "load" | "logger">,
   requestId: string,
-): Promise<Parts | undefined> {
+): Promise<Configured<Options> | undefined> {
   try {
-    return await reloadable.get();
+    return await load();
   } catch (error) {
-    permanent.logger.error({ requestId, err: error }, "The options could not be read.");
+    logger.error({ requestId, err: error }, "The options could not be read.");
     return undefined;
   }
 }
 
 /** Responds to a request that does not enter the pipeline. */
 function refuse(
-  assembly: HandlerAssembly<PipelineParts>,
+  kernel: Kernel,
   error: GatewayError,
   {
     endpoint,
     request,
-    arrival = createArrival(assembly.permanent, endpoint.operation),
+    arrival = createArrival(kernel, endpoint.operation),
   }: { readonly endpoint: Endpoint; readonly request: GatewayRequest; readonly arrival?: Arrival },
 ): GatewayResponse {
-  const report = new RequestReport(assembly.permanent, arrival);
-  const context = { id: arrival.id, redact: currentRedaction(assembly), endpoint };
+  const report = new RequestReport(kernel, arrival);
+  const context = { id: arrival.id, redact: currentRedaction(kernel), endpoint };
   const response = renderError(report.refused(error, request), context);
   report.responded(response);
   return response;
 }
 
-function currentRedaction({ reloadable }: HandlerAssembly<PipelineParts>): (text: string) => string {
-  return reloadable.current?.redactKeys ?? String;
+function currentRedaction({ current }: Pick<Kernel, "current">): (text: string) => string {
+  return current()?.redactKeys ?? String;
 }
 
 function unreadError(): GatewayError {

@@ -2,7 +2,6 @@ import type * as z from "zod/mini";
 import type { ChannelOptions } from "../channels/channel.js";
 import { isJsonObject } from "../util/json.js";
 import { formatPath } from "../util/parse-fields.js";
-import { findOldName } from "./old-names.js";
 import type { OptionsProblem } from "./options.js";
 import { GatewayOptionsError } from "./options-error.js";
 import { priceTablesSchema } from "./schema.js";
@@ -18,18 +17,20 @@ export interface FoundProblems {
  * Checks the types of options.
  *
  * @param except options that are not checked, because they are still being read
+ * @param advise returns the message about an option that is unknown or of a wrong type, if it once had another name
  * @throws GatewayOptionsError if the options are not an object
  */
 export function findTypeProblems(
   schema: z.ZodMiniObject,
   options: unknown,
   except: readonly PropertyKey[] = [],
+  advise: Advise = adviseNothing,
 ): FoundProblems {
   const found = schema.safeParse(options).error?.issues ?? [];
   const issues = found.filter(({ path: [name = ""] }) => !except.includes(name));
   const broken = new Set(issues.filter((issue) => !isLocal(issue)).map(({ path }) => path[0]));
   const isSound = (...names: readonly string[]): boolean => !names.some((name) => broken.has(name));
-  const problems = issues.flatMap(toProblems);
+  const problems = issues.flatMap((issue) => toProblems(issue, advise));
   // Nothing else can be checked.
   if (!isJsonObject(options)) throw new GatewayOptionsError(problems);
   return { problems, isSound };
@@ -37,14 +38,25 @@ export function findTypeProblems(
 
 /** @throws GatewayOptionsError for options of a feature that have the wrong types */
 export function checkFeatureOptions(schema: z.ZodMiniObject, options: unknown): void {
-  const { problems } = findTypeProblems(schema, options);
-  if (problems.length > 0) throw new GatewayOptionsError(problems);
+  throwProblems(findTypeProblems(schema, options).problems);
+}
+
+/** @throws GatewayOptionsError if there are problems */
+export function throwProblems(problems: Iterable<OptionsProblem>): void {
+  const all = [...problems];
+  if (all.length > 0) throw new GatewayOptionsError(all);
 }
 
 /** Returns the problems of prices, with the rules of the option `billing`. Paths begin at the tables. */
 export function findPriceProblems(tables: unknown): readonly OptionsProblem[] {
-  return priceTablesSchema.safeParse(tables).error?.issues.flatMap(toProblems) ?? [];
+  return (
+    priceTablesSchema.safeParse(tables).error?.issues.flatMap((issue) => toProblems(issue, adviseNothing)) ??
+    []
+  );
 }
+
+type Advise = (path: readonly PropertyKey[]) => string | undefined;
+const adviseNothing: Advise = () => undefined;
 
 /** The options of a channel that other options are checked against. */
 const SPANNING: ReadonlySet<PropertyKey> = new Set<keyof ChannelOptions>(["id", "family", "modelMapping"]);
@@ -65,18 +77,18 @@ interface Issue {
   readonly errors?: readonly (readonly Issue[])[];
 }
 
-function toProblems(issue: Issue): OptionsProblem[] {
+function toProblems(issue: Issue, advise: Advise): OptionsProblem[] {
   const meant = issue.issues ?? issue.errors?.find((issues) => !issues.some(isOfAnotherType));
   if (meant !== undefined) {
-    return meant.flatMap((inner) => toProblems({ ...inner, path: [...issue.path, ...inner.path] }));
+    return meant.flatMap((inner) => toProblems({ ...inner, path: [...issue.path, ...inner.path] }, advise));
   }
   if (issue.code !== "unrecognized_keys") {
-    const message = (issue.code === "invalid_type" && findOldName(issue.path)) || issue.message;
+    const message = (issue.code === "invalid_type" && advise(issue.path)) || issue.message;
     return [{ path: formatPath(issue.path), message }];
   }
   return (issue.keys ?? []).map((key) => {
     const path = [...issue.path, key];
-    return { path: formatPath(path), message: findOldName(path) ?? "is not an option" };
+    return { path: formatPath(path), message: advise(path) ?? "is not an option" };
   });
 }
 

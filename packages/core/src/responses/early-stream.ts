@@ -43,7 +43,7 @@ export function beginEarly(
     first: [encodeText(HEARTBEAT)],
     pass(chunk) {
       isEarly = false;
-      return [chunk];
+      return chunk;
     },
     // The response has comments of its own.
     beat: () => (isEarly ? [encodeText(HEARTBEAT)] : []),
@@ -114,10 +114,10 @@ class EventStage implements ChunkStage {
     this.#prefix = prefix;
   }
 
-  push(chunk: Uint8Array): readonly Uint8Array[] {
-    if (this.#start === undefined) return [this.#isJson ? toOneLine(chunk) : chunk];
+  push(chunk: Uint8Array): Uint8Array | readonly Uint8Array[] {
+    if (this.#start === undefined) return this.#isJson ? toOneLine(chunk) : chunk;
     // A comment of the relay tells nothing about the body.
-    if (this.#start.length === 0 && isHeartbeat(chunk)) return [chunk];
+    if (this.#start.length === 0 && isHeartbeat(chunk)) return chunk;
     this.#start.push(chunk);
     const kind = detectBody(this.#start);
     return kind === undefined ? [] : this.#begin(this.#start, this.#isJson || kind === "json");

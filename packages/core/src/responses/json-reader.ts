@@ -1,7 +1,7 @@
 import type { Dialect } from "../families/dialect.js";
 import type { ResponseShape } from "../families/response-shape.js";
 import { readMadeImage } from "../families/shared.js";
-import { redactReason, type Redaction } from "../redact.js";
+import { type Redaction, redactReason } from "../redact.js";
 import type { ImageRequest, ImageResult, MadeImage, ResultError, ResultImage } from "../types.js";
 import type { ParsedResponse } from "../upstream/attempt.js";
 import { excessiveError, notJsonError, parseResponse, tooLargeError } from "../upstream/read.js";

@@ -79,8 +79,10 @@ export class Reading {
 
   /** The error of a complete response that has no image or reports a failure. */
   findRefusal(): GatewayError | undefined {
-    const { facts } = this.reader;
-    return findNoImageError(facts.images, { ...facts, upstreamRequestId: this.requestId });
+    const { images, failure, errors } = this.reader.facts;
+    // Nearly every response has an image.
+    if (images > 0 && failure === undefined) return undefined;
+    return findNoImageError(images, { failure, errors, upstreamRequestId: this.requestId });
   }
 
   #toOptions(): ImageDeliveryOptions {

@@ -222,7 +222,7 @@ function sendPieces(
 ): GatewayResponse {
   const { parts, call, reader, staged, output, events } = reading;
   const body = new Relay(streamPieces({ ...output, signal: leaving.signal }, pieces), {
-    pass: (chunk) => [chunk],
+    pass: (chunk) => chunk,
     passEnd: () => passEnd(reading),
     onEnd(end) {
       staged?.cancel(end.reason === "failed" ? end.error : undefined);

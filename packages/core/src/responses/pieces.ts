@@ -25,6 +25,8 @@ export interface PieceOutput extends ImageOutput {
  * of links is sent, the result is an iterable, so that no image is held.
  */
 export function writePieces(output: PieceOutput, pieces: readonly Piece[]): Awaitable<Passed> {
+  const [only] = pieces;
+  if (pieces.length === 1 && only instanceof Uint8Array) return only;
   if (pieces.every(isPlain)) return pieces.map(toBytes);
   if (pieces.some((piece) => isStreamedLink(output.delivery, piece))) {
     return streamPieces(output, pieces);

@@ -18,8 +18,8 @@ export interface AbandonedStream {
   readonly giveUp: () => Promise<void>;
 }
 
-/** Chunks to send. An iterable is read when the client asks for more; if it fails, so does the source. */
-export type Passed = readonly Uint8Array[] | AsyncIterable<Uint8Array>;
+/** One chunk to send, or several. An iterable is read when the client asks for more; if it fails, so does the source. */
+export type Passed = Uint8Array | readonly Uint8Array[] | AsyncIterable<Uint8Array>;
 
 /** What a relay does with the body that it relays. */
 export interface RelayParts {
@@ -130,6 +130,7 @@ class RelayFlow implements ChunkFlow, ChunkSink {
     try {
       if (this.#parts.heartbeatMs !== undefined) this.#beat = this.#parts.beat?.();
       const passed = this.#parts.pass(chunk);
+      if (passed instanceof Uint8Array) return this.#passOne(passed);
       if (!isPromiseLike(passed)) return this.#passOn(passed);
       Promise.resolve(passed)
         .then((later) => this.#passLater(later))
@@ -212,6 +213,17 @@ class RelayFlow implements ChunkFlow, ChunkSink {
     return this.#isReading && this.#inserted === undefined;
   }
 
+  /** As {@link #passOn}. Nearly all chunks go to the reader at once. */
+  #passOne(chunk: Uint8Array): boolean {
+    this.#beat = undefined;
+    if (this.#sink === undefined || this.#ready.length > 0 || this.#holdsBack) return this.#passOn([chunk]);
+    if (this.#sink.chunk(chunk)) this.#waitForBeat();
+    else this.#stopSending();
+    this.#isReading = this.#isWanted;
+    if (!this.#isReading) this.#advance();
+    return this.#isReading;
+  }
+
   #passLater(passed: Passed): void {
     if (this.#isStopped || !this.#passOn(passed)) return;
     this.#isReading = false;
@@ -250,13 +262,19 @@ class RelayFlow implements ChunkFlow, ChunkSink {
   }
 
   #insert(passed: Passed): void {
-    if (Symbol.asyncIterator in passed) this.#inserted = passed[Symbol.asyncIterator]();
+    if (passed instanceof Uint8Array) this.#add([passed]);
+    else if (Symbol.asyncIterator in passed) this.#inserted = passed[Symbol.asyncIterator]();
     else this.#add(passed);
+  }
+
+  /** True if chunks are held back from now on. */
+  get #holdsBack(): boolean {
+    return this.#heldBack !== undefined && this.#parts.isLast?.() === true;
   }
 
   #add(chunks: readonly Uint8Array[]): void {
     if (this.#isAbandoned) return;
-    if (this.#heldBack === undefined || this.#parts.isLast?.() !== true) {
+    if (this.#heldBack === undefined || !this.#holdsBack) {
       this.#ready.push(...chunks);
       return;
     }

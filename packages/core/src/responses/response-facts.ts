@@ -19,84 +19,86 @@ export interface ResponseFacts {
   readonly upstreamRequestId: string | undefined;
 }
 
-/** Collects the facts of a response from its members, one after another. */
-export interface FactReader {
-  /** Always the same object. */
-  readonly facts: ResponseFacts;
+/** Collects the facts of a response from its members, one after another. It is also what the response has said so far. */
+export class FactReader implements ResponseFacts {
+  images = 0;
+  readonly errors: ResultError[] = [];
+  failure: ReportedFailure | undefined;
+  report: unknown;
+  upstreamRequestId: string | undefined;
+  readonly #shape: ResponseShape;
+  readonly #isComplete: () => boolean;
+  readonly #made: MadeImage[] = [];
+  #usage: Usage | undefined;
+  #ofAllImages: MadeImage | undefined;
+
+  /**
+   * @param shape where things are in the response
+   * @param isComplete whether all of the response has arrived
+   */
+  constructor(shape: ResponseShape, isComplete: () => boolean) {
+    this.#shape = shape;
+    this.#isComplete = isComplete;
+  }
+
+  get made(): readonly MadeImage[] {
+    const ofAllImages = this.#ofAllImages;
+    return ofAllImages === undefined ? this.#made : this.#made.map((image) => ({ ...ofAllImages, ...image }));
+  }
+
+  get usage(): Usage | undefined {
+    // A client can use no image of JSON that broke off.
+    const countsItems = this.#shape.countsItems === true && this.#isComplete();
+    return countsItems ? countItems(this.#usage, this.images) : this.#usage;
+  }
+
   /** Reads the value of a member. If a member occurs twice, the last one counts, as for `JSON.parse`. */
-  readMember(name: string, value: unknown): void;
+  readMember(name: string, value: unknown): void {
+    const shape = this.#shape;
+    if (name === shape.items) this.#forgetItems();
+    if (name === shape.failure) this.failure = shape.readFailure(value);
+    if (name === shape.usage) {
+      this.#usage = shape.readUsage(value);
+      this.report = value;
+    }
+    if (name === shape.requestId) this.upstreamRequestId = toNonEmptyString(value);
+    if (shape.ofAllImages?.some((member) => member === name) === true) {
+      this.#ofAllImages = { ...this.#ofAllImages, ...readMadeImage({ [name]: value }) };
+    }
+  }
+
   /** Reads an item. Returns true if it is an image. */
-  readItem(item: unknown): boolean;
+  readItem(item: unknown): boolean {
+    const read = this.#shape.readItem(item, this.images + this.errors.length);
+    if (read !== "image") {
+      this.errors.push(read);
+      return false;
+    }
+    this.images++;
+    this.readImage(item);
+    return true;
+  }
+
   /** Whether an item is an image. Does not count it. */
-  isImage(item: unknown): boolean;
+  isImage(item: unknown): boolean {
+    return this.#shape.readItem(item, 0) === "image";
+  }
+
   /** Counts an image that is too large to be read. */
-  countImage(): void;
+  countImage(): void {
+    this.images++;
+  }
+
   /** Reads an image that was counted before, when it has ended. */
-  readImage(item: unknown): void;
-}
+  readImage(item: unknown): void {
+    this.#made.push(readMadeImage(item));
+  }
 
-/**
- * @param shape where things are in the response
- * @param isComplete whether all of the response has arrived
- */
-export function createFactReader(shape: ResponseShape, isComplete: () => boolean): FactReader {
-  const errors: ResultError[] = [];
-  const made: MadeImage[] = [];
-  let usage: Usage | undefined;
-  let ofAllImages: MadeImage = {};
-  const facts: { -readonly [Key in keyof ResponseFacts]: ResponseFacts[Key] } = {
-    images: 0,
-    get made() {
-      return shape.ofAllImages === undefined ? made : made.map((image) => ({ ...ofAllImages, ...image }));
-    },
-    errors,
-    failure: undefined,
-    report: undefined,
-    get usage() {
-      // A client can use no image of JSON that broke off.
-      return shape.countsItems === true && isComplete() ? countItems(usage, facts.images) : usage;
-    },
-    upstreamRequestId: undefined,
-  };
-
-  const forgetItems = (): void => {
-    facts.images = 0;
-    errors.length = 0;
-    made.length = 0;
-  };
-
-  const readImage = (item: unknown): void => void made.push(readMadeImage(item));
-
-  return {
-    facts,
-    readMember(name, value) {
-      if (name === shape.items) forgetItems();
-      if (name === shape.failure) facts.failure = shape.readFailure(value);
-      if (name === shape.usage) {
-        usage = shape.readUsage(value);
-        facts.report = value;
-      }
-      if (name === shape.requestId) facts.upstreamRequestId = toNonEmptyString(value);
-      if (shape.ofAllImages?.some((member) => member === name) === true) {
-        ofAllImages = { ...ofAllImages, ...readMadeImage({ [name]: value }) };
-      }
-    },
-    readItem(item) {
-      const read = shape.readItem(item, facts.images + errors.length);
-      if (read !== "image") {
-        errors.push(read);
-        return false;
-      }
-      facts.images++;
-      readImage(item);
-      return true;
-    },
-    isImage: (item) => shape.readItem(item, 0) === "image",
-    countImage() {
-      facts.images++;
-    },
-    readImage,
-  };
+  #forgetItems(): void {
+    this.images = 0;
+    this.errors.length = 0;
+    this.#made.length = 0;
+  }
 }
 
 /** The entries of `extra.errors` in events: the failure of the whole response comes after those of images. */

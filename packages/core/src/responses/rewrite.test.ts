@@ -19,6 +19,7 @@ import type { ImageRequest } from "../types.js";
 import { EventLayout, type ImageLayout, JsonLayout, writePart } from "./image-parts.js";
 import { WholeReader } from "./json-reader.js";
 import { OpenAiEvents } from "./openai-events.js";
+import type { ResponseFacts } from "./response-facts.js";
 import { ResponseRewriter, type RewriteOptions } from "./rewrite.js";
 
 const MODEL = 'service "model"';
@@ -63,7 +64,11 @@ function rewrite(chunks: readonly Uint8Array[], options: RewriterOptions = {}): 
     own.fill(0x21);
   }
   send(rewriter.end());
-  return { text: Buffer.concat(sent).toString(), facts: rewriter.facts, status: rewriter.status() };
+  return {
+    text: Buffer.concat(sent).toString(),
+    facts: copyFacts(rewriter.facts),
+    status: rewriter.status(),
+  };
 }
 
 /**
@@ -85,6 +90,12 @@ function bytesOf(pieces: ReturnType<ResponseRewriter["push"]>, layout?: ImageLay
 
 const rewriteText = (text: string, options = {}): Rewritten => rewrite([encoder.encode(text)], options);
 
+/** The facts as an object of their own, to be compared. */
+function copyFacts(facts: ResponseFacts): ResponseFacts {
+  const { images, made, errors, failure, usage, report, upstreamRequestId } = facts;
+  return { images, made, errors, failure, usage, report, upstreamRequestId };
+}
+
 /** The response as the reader of whole responses makes it, or `undefined` if it is an error. */
 function renderPlainly(text: string): { facts: object; body: unknown } {
   const reader = new WholeReader(seedream, REQUEST, {
@@ -100,7 +111,7 @@ function renderPlainly(text: string): { facts: object; body: unknown } {
   const body = pieces.map((piece) => (typeof piece === "string" ? piece : "")).join("");
   const { facts } = reader;
   const isResponse = facts.images > 0 && facts.failure === undefined;
-  return { facts, body: isResponse ? JSON.parse(body) : undefined };
+  return { facts: copyFacts(facts), body: isResponse ? JSON.parse(body) : undefined };
 }
 
 /** Rounded like JSON.stringify, so that the results can be compared. */

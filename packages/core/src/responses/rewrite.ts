@@ -8,10 +8,15 @@ import { ImageObject } from "./image-object.js";
 import type { ImagePart } from "./image-parts.js";
 import { type JsonScanHandler, JsonScanner } from "./json-scanner.js";
 import { withInputTokens } from "./openai-usage.js";
-import { createFactReader, type FactReader, type ResponseFacts } from "./response-facts.js";
+import { FactReader, type ResponseFacts } from "./response-facts.js";
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const OPEN_BRACE = 0x7b;
+const BRACE = encodeText("{");
+const BRACKET = encodeText("[");
+const CLOSING_BRACKET = encodeText("]");
+const COMMA = encodeText(",");
+const COLON = encodeText(":");
 /** Smaller pieces are joined, because a write of its own costs more than a copy. */
 const COPIED_BYTES = 4 * 1024;
 
@@ -97,8 +102,8 @@ export class ResponseRewriter implements JsonScanHandler {
     this.#missing = new Map([[shape.created, this.#now]]);
     if (shape.addsModel !== false) this.#missing.set(shape.model, this.#model);
     this.#scanner = new JsonScanner(this, { items: shape.items, maxHeldBytes });
-    this.#reader = createFactReader(shape, () => this.status() === "complete");
-    this.facts = this.#reader.facts;
+    this.#reader = new FactReader(shape, () => this.status() === "complete");
+    this.facts = this.#reader;
   }
 
   /** Whether the upstream response is complete, or is not a JSON object. */
@@ -149,12 +154,12 @@ export class ResponseRewriter implements JsonScanHandler {
   onItems(): void {
     this.#isInItems = true;
     this.#reader.readMember(this.#member, []);
-    this.#write("[");
+    this.#write(BRACKET);
   }
 
   onItemsEnd(): void {
     this.#isInItems = false;
-    this.#write("]");
+    this.#write(CLOSING_BRACKET);
   }
 
   onValue(bytes: Uint8Array): void {
@@ -292,7 +297,7 @@ export class ResponseRewriter implements JsonScanHandler {
 
   /** Every image but the first has a comma before it. */
   #beginImage(): void {
-    if (this.facts.images > 1) this.#write(",");
+    if (this.facts.images > 1) this.#write(COMMA);
   }
 
   /** The index of the image that was counted last. */
@@ -327,9 +332,9 @@ export class ResponseRewriter implements JsonScanHandler {
   }
 
   #writeKey(written: Uint8Array | string): void {
-    this.#write(this.#hasMembers ? "," : "{");
+    this.#write(this.#hasMembers ? COMMA : BRACE);
     this.#write(written);
-    this.#write(":");
+    this.#write(COLON);
     this.#hasMembers = true;
   }
 

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { cutEvery } from "../testing/cut-bytes.js";
 import { freeMemory } from "../testing/free-memory.js";
-import { createStreamBodyReader } from "./sse.js";
+import { StreamBodyReader } from "./sse.js";
 
 const encoder = new TextEncoder();
 
 function read(text: string, size: number): { events: readonly string[]; json: string; isInside: boolean } {
   const events: string[] = [];
   let json = "";
-  const reader = createStreamBodyReader({
+  const reader = new StreamBodyReader({
     onEvent: ({ data }) => void events.push(data),
     onJson: (chunk) => void (json += new TextDecoder("utf-8", { ignoreBOM: true }).decode(chunk)),
   });

@@ -5,7 +5,7 @@ import type { AttemptFailure } from "../families/failure.js";
 import type { ResponseShape, StreamReader, StreamResult } from "../families/response-shape.js";
 import type { GatewayResponse } from "../http.js";
 import type { Logger } from "../logger.js";
-import { redactReason, type Redaction } from "../redact.js";
+import { type Redaction, redactReason } from "../redact.js";
 import type { ImageRequest, ResultError } from "../types.js";
 import { createReasonRedaction, isAnythingReported } from "../upstream/attempt.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
@@ -22,9 +22,9 @@ import { OpenAiEvents } from "./openai-events.js";
 import { OpenAiTranslation, type TranslationOptions } from "./openai-stream.js";
 import {
   type BodyOptions,
-  createStreamBodyReader,
   type RelayEnd,
   relayBody,
+  StreamBodyReader,
   type StreamTranslation,
 } from "./sse.js";
 
@@ -77,7 +77,7 @@ export async function respondWithStream(
   const options: BodyOptions = {
     translation,
     createReader: (onEvent) =>
-      createStreamBodyReader({
+      new StreamBodyReader({
         onEvent,
         onJson(chunk) {
           json ??= new MislabelledJson(dialect, response, { redact, logError: readerLogger });

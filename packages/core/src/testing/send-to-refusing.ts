@@ -1,3 +1,5 @@
+import { expect } from "vitest";
+import type { FailureScope, UpstreamFailureKind } from "../types.js";
 import { ARK_RESPONSE, createTestGateway, DASHSCOPE_RESPONSE } from "./test-gateway.js";
 
 /** The result of a request whose first channel responds with an error. */
@@ -45,4 +47,35 @@ export async function sendToRefusing(
     charge: records[0]?.charge,
     recordedStatus: records[0]?.status,
   };
+}
+
+/** The provider's status and code, what kind of failure it is, and the status that the client sees in the end. */
+export type CodeRow = readonly [number, string, UpstreamFailureKind, number, FailureScope?];
+
+/** Rows with a scope in each, as `it.each` needs them. */
+export const toCases = (rows: readonly CodeRow[]) =>
+  rows.map(([status, code, kind, finalStatus, scope]) => [status, code, kind, finalStatus, scope] as const);
+
+/** The kinds after which another channel is tried. */
+export const AGAIN = new Set<UpstreamFailureKind>(["credential", "model", "rate", "quota", "overload"]);
+const REPEATABLE = new Set<UpstreamFailureKind>(["content", "model", "rate", "overload"]);
+
+/** Expects what the client, the record and the other channel get if the provider refuses with this code. */
+export async function expectRefusal(
+  family: "seedream" | "qwen-image",
+  [status, code, kind, finalStatus]: CodeRow,
+  body: object,
+  error: object,
+): Promise<void> {
+  expect(await sendToRefusing(family, { status, body }, true)).toMatchObject({
+    status: finalStatus,
+    recordedStatus: finalStatus,
+    charge: "0",
+    triedSecond: AGAIN.has(kind),
+    shouldRetry: REPEATABLE.has(kind) ? null : "false",
+    retryAfter: kind === "rate" ? "5" : null,
+    error: { code: kind === "credential" ? "upstream_authentication_failed" : code, ...error },
+  });
+  const elsewhere = await sendToRefusing(family, { status, body }, false);
+  expect(elsewhere.status).toBe(AGAIN.has(kind) ? 200 : finalStatus);
 }

@@ -44,7 +44,7 @@ import type { TransportResponse } from "./transport.js";
 export interface DispatchParts extends JobParts {
   readonly health: ChannelHealth;
   readonly pauses: Pauses | undefined;
-  readonly history: AttemptHistory;
+  readonly history: AttemptHistory | undefined;
   readonly retryBudgets: RetryBudgets;
   /** Redacts keys in what a provider said. */
   readonly redact: Redaction;
@@ -308,7 +308,7 @@ class Attempt implements AttemptResult {
   succeed(response: TransportResponse, parsed: ParsedResponse | undefined): void {
     const { route } = this;
     const tried = this.#tried;
-    this.#parts.history.succeeded(route.channel.id);
+    this.#parts.history?.succeeded(route.channel.id);
     this.response = response;
     this.parsed = parsed;
     // The status 200 of a stream does not end a probe: the first event may be an error.

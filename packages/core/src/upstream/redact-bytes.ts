@@ -34,7 +34,7 @@ export function createByteRedaction(secrets: readonly string[]): ByteRedaction {
   return { open: () => new SearchingRedaction(search) };
 }
 
-const PASS_ALL: ChunkStage = { push: (chunk) => [chunk], end: () => [] };
+const PASS_ALL: ChunkStage = { push: (chunk) => chunk, end: () => [] };
 
 /**
  * The forms in which a secret can occur in a body: unchanged, as JSON writes it, with the `\/` of PHP, and with the
@@ -72,7 +72,7 @@ class SecretSearch {
   readonly #shifts: Uint8Array;
   /** The secrets by those two bytes, and by their first byte; the longest first. */
   readonly #byWindowEnd = new Map<number, Uint8Array[]>();
-  readonly #byFirstByte = new Map<number, Uint8Array[]>();
+  readonly #byFirstByte: (Uint8Array[] | undefined)[] = Array.from({ length: 256 });
   /** Bytes that base64 does not contain, such that each secret contains one of them. Empty if a secret has no such byte. */
   readonly #rareBytes: readonly number[];
   /** No secret has more bytes than this before its rare byte. */
@@ -91,7 +91,7 @@ class SecretSearch {
         this.#shifts[pair] = Math.min(this.#shifts[pair] ?? 0, last - at);
       }
       addTo(this.#byWindowEnd, pairAt(pattern, last), pattern);
-      addTo(this.#byFirstByte, pattern[0] ?? 0, pattern);
+      (this.#byFirstByte[pattern[0] ?? 0] ??= []).push(pattern);
     }
     const rareAt = patterns.map((pattern) => pattern.findIndex((byte) => !isOfBase64(byte)));
     this.#maxBeforeRare = Math.max(...rareAt);
@@ -144,7 +144,9 @@ class SecretSearch {
 
   /** Returns the secret that begins exactly at this position. */
   matchAt(bytes: Uint8Array, start: number): Hit | undefined {
-    return matchOne(bytes, start, this.#byFirstByte.get(bytes[start] ?? -1));
+    // Called for each of the last bytes of a chunk: no secret begins with most of them.
+    const longestFirst = this.#byFirstByte[bytes[start] ?? -1];
+    return longestFirst === undefined ? undefined : matchOne(bytes, start, longestFirst);
   }
 }
 
@@ -167,10 +169,8 @@ function addTo(lists: Map<number, Uint8Array[]>, key: number, pattern: Uint8Arra
 function matchOne(
   bytes: Uint8Array,
   start: number,
-  longestFirst: readonly Uint8Array[] | undefined,
+  longestFirst: readonly Uint8Array[] = [],
 ): Hit | undefined {
-  // Called for each of the last bytes of a chunk: no secret begins with most of them.
-  if (longestFirst === undefined) return undefined;
   for (const pattern of longestFirst) {
     if (!isEqualAt(bytes, start, pattern)) continue;
     const end = start + pattern.length;
@@ -204,22 +204,19 @@ class SearchingRedaction implements ChunkStage {
     this.#search = search;
   }
 
-  push(chunk: Uint8Array): readonly Uint8Array[] {
+  push(chunk: Uint8Array): Uint8Array | readonly Uint8Array[] {
     const output: Uint8Array[] = [];
     let rest = this.#tail.length === 0 ? chunk : this.#resolveTail(chunk, output);
     // Only once for each chunk, so that a chunk with many secrets is not searched again for each of them.
-    let from = this.#search.findStart(rest);
-    while (rest.length > 0) {
-      const hit = this.#search.find(rest, from);
-      if (hit?.end === undefined) {
-        add(output, hit === undefined ? rest : this.#hold(rest, hit.start));
-        break;
-      }
+    let hit = this.#search.find(rest, this.#search.findStart(rest));
+    if (hit === undefined && rest === chunk && output.length === 0 && chunk.length > 0) return chunk;
+    while (hit?.end !== undefined) {
       add(output, rest.subarray(0, hit.start));
       output.push(REPLACEMENT.slice());
       rest = rest.subarray(hit.end);
-      from = 0;
+      hit = this.#search.find(rest, 0);
     }
+    add(output, hit === undefined ? rest : this.#hold(rest, hit.start));
     return output;
   }
 
@@ -261,7 +258,8 @@ class SearchingRedaction implements ChunkStage {
       done = hit.end;
     }
     add(output, joined.subarray(done, Math.max(done, known)));
-    return chunk.subarray(Math.max(done, known) - known);
+    const from = Math.max(done, known) - known;
+    return from === 0 ? chunk : chunk.subarray(from);
   }
 
   /**
@@ -276,6 +274,8 @@ class SearchingRedaction implements ChunkStage {
     const isShort = this.#tail.length <= MAX_PASSED_PREFIX && !this.#tail.includes(BACKSLASH);
     this.#passed = isShort ? this.#tail.length : passed;
     const from = passed > 0 ? start + passed : 0;
+    // The same object, as for a chunk without a secret.
+    if (from === 0 && isShort) return bytes;
     return bytes.subarray(from, isShort ? bytes.length : Math.max(from, start));
   }
 }

@@ -110,19 +110,19 @@ export function codeOf(failure: AttemptFailure): string {
  * a success, because the channel works.
  */
 export function rememberFailure(
-  history: AttemptHistory,
+  history: AttemptHistory | undefined,
   { channel, key, upstreamModel }: Route,
   { failure, request, countedAt }: FailureToRemember,
 ): void {
   if (failure.kind === "content") {
-    if (countedAt === undefined) history.succeeded(channel.id);
+    if (countedAt === undefined) history?.succeeded(channel.id);
     return;
   }
   const message = findShownMessage(failure);
   const shown = { ...failure, message: request === undefined ? message : hideContent(message, request) };
   const ofKey = channel.keys.length > 1 ? { key: key.index } : {};
   const ofRequest = request === undefined ? {} : { requestId: request.id };
-  history.failed(channel.id, { failure: shown, upstreamModel, ...ofKey, ...ofRequest }, countedAt);
+  history?.failed(channel.id, { failure: shown, upstreamModel, ...ofKey, ...ofRequest }, countedAt);
 }
 
 interface FailureToRemember {

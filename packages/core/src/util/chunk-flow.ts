@@ -19,8 +19,8 @@ export interface ChunkFlow {
 
 /** Changes the chunks of a body on their way. */
 export interface ChunkStage {
-  /** Returns the chunks to pass on. */
-  push(chunk: Uint8Array): readonly Uint8Array[];
+  /** Returns what is passed on: often the chunk itself. */
+  push(chunk: Uint8Array): Uint8Array | readonly Uint8Array[];
   /** Returns what is passed on after the last chunk. */
   end(): readonly Uint8Array[];
 }
@@ -37,7 +37,7 @@ export function openFlow(body: AsyncIterable<Uint8Array> | Uint8Array | string):
   }
   if (body instanceof StagedFlow) return body;
   const chunks = body[Symbol.asyncIterator]();
-  if (chunks instanceof ChunkReader) return chunks.source;
+  if (chunks instanceof ChunkReader) return chunks.toFlow();
   return {
     flow: (sink) => void pull(() => chunks.next(), sink),
     leave: () => chunks.return?.(),
@@ -109,8 +109,9 @@ export class StagedFlow implements ChunkFlow, ChunkSink {
   }
 
   chunk(chunk: Uint8Array): boolean {
+    const passed = this.#stage === undefined ? chunk : this.#stage.push(chunk);
     // A whole chunk may be held back, so more chunks may be needed.
-    return this.#give(this.#stage?.push(chunk) ?? [chunk]);
+    return passed instanceof Uint8Array ? this.#giveOne(passed) : this.#give(passed);
   }
 
   end(): void {
@@ -128,10 +129,13 @@ export class StagedFlow implements ChunkFlow, ChunkSink {
 
   /** Returns true if the sink takes more. What it does not take waits. */
   #give(chunks: readonly Uint8Array[]): boolean {
-    for (const chunk of chunks) {
-      if (this.#sink === undefined) this.#ready.push(chunk);
-      else if (!this.#sink.chunk(chunk)) this.#sink = undefined;
-    }
+    for (const chunk of chunks) this.#giveOne(chunk);
+    return this.#sink !== undefined;
+  }
+
+  #giveOne(chunk: Uint8Array): boolean {
+    if (this.#sink === undefined) this.#ready.push(chunk);
+    else if (!this.#sink.chunk(chunk)) this.#sink = undefined;
     return this.#sink !== undefined;
   }
 
@@ -160,12 +164,14 @@ type Read = PromiseWithResolvers<IteratorResult<Uint8Array, undefined>>;
 const DONE: IteratorResult<Uint8Array, undefined> = { done: true, value: undefined };
 
 /**
- * Reads a flow with promises: one for each chunk. If several reads are pending, each gets its own chunk. A pending read
- * ends when `return` is called.
+ * The reader of a flow. It reads with promises, one for each chunk, or gives the chunks to a sink, without promises. If several
+ * reads are pending, each gets its own chunk. A pending read ends when `return` is called.
  */
-export class ChunkReader implements AsyncIterableIterator<Uint8Array, undefined>, ChunkSink {
-  readonly source: ChunkFlow;
+export class ChunkReader implements AsyncIterableIterator<Uint8Array, undefined>, ChunkFlow, ChunkSink {
+  readonly #source: ChunkFlow;
   readonly #reads: Read[] = [];
+  /** Takes the chunks in place of reads. */
+  #sink: ChunkSink | undefined;
   #watch: ReaderWatch | undefined;
   /** Pieces of a large chunk that were not read yet. */
   #ready: Uint8Array[] = [];
@@ -173,11 +179,16 @@ export class ChunkReader implements AsyncIterableIterator<Uint8Array, undefined>
   #isOver = false;
 
   constructor(source: ChunkFlow) {
-    this.source = source;
+    this.#source = source;
   }
 
   [Symbol.asyncIterator](): this {
     return this;
+  }
+
+  /** Returns the source, unless this reader reports how it is read. */
+  toFlow(): ChunkFlow {
+    return this.#watch === undefined ? this.#source : this;
   }
 
   /** Reports how the chunks are read. Large chunks are split, so that a slow reader shows that it reads. */
@@ -196,47 +207,83 @@ export class ChunkReader implements AsyncIterableIterator<Uint8Array, undefined>
     const read: Read = Promise.withResolvers();
     this.#reads.push(read);
     this.#watch?.waits();
-    if (this.#reads.length === 1) this.source.flow(this);
+    if (this.#reads.length === 1) this.#source.flow(this);
     return read.promise;
   }
 
+  flow(sink: ChunkSink): void {
+    if (this.#failure !== undefined) return sink.fail(this.#failure);
+    this.#watch?.waits();
+    this.#sink = sink;
+    if (!this.#giveReady()) return;
+    if (!this.#isOver) return this.#source.flow(this);
+    this.#sink = undefined;
+    sink.end();
+  }
+
   async return(): Promise<IteratorResult<Uint8Array, undefined>> {
-    this.#end(true);
-    await this.source.leave();
+    await this.leave();
     return DONE;
+  }
+
+  leave(): Awaitable<unknown> {
+    this.#sink = undefined;
+    this.#end(true);
+    return this.#source.leave();
   }
 
   /** Ends the body. Further reads fail. */
   async abort(failure: Error): Promise<void> {
     this.#failure = failure;
-    await this.return();
+    await this.leave();
   }
 
   chunk(chunk: Uint8Array): boolean {
     // A source that could not be ended at once may still give a chunk.
     if (this.#isOver) return false;
-    if (chunk.length > 2 * PIECE_BYTES && this.#watch !== undefined) {
-      this.#ready.push(...splitChunk(chunk));
-      while (this.#reads.length > 0 && this.#ready.length > 0) this.#serve(this.#ready.shift());
-    } else {
-      this.#serve(chunk);
-    }
-    return this.#reads.length > 0;
+    if (chunk.length <= 2 * PIECE_BYTES || this.#watch === undefined) return this.#give(chunk);
+    this.#ready.push(...splitChunk(chunk));
+    return this.#giveReady();
   }
 
   end(): void {
-    this.#end(false);
+    this.#endSink((sink) => sink.end());
   }
 
   fail(error: unknown): void {
     this.#reads.shift()?.reject(error);
-    this.#end(false);
+    this.#endSink((sink) => sink.fail(error));
   }
 
-  #serve(value: Uint8Array | undefined): void {
+  /** @returns false if no more chunks are wanted */
+  #giveReady(): boolean {
+    let isWanted = true;
+    while (isWanted && this.#ready.length > 0) isWanted = this.#give(this.#ready.shift());
+    return isWanted;
+  }
+
+  #give(value: Uint8Array | undefined): boolean {
+    if (value === undefined) return true;
+    if (this.#sink === undefined) return this.#serve(value);
+    if (this.#sink.chunk(value)) return true;
+    this.#sink = undefined;
+    this.#watch?.served();
+    return false;
+  }
+
+  #serve(value: Uint8Array): boolean {
     const read = this.#reads.shift();
-    if (this.#reads.length === 0) this.#watch?.served();
-    read?.resolve(value === undefined ? DONE : { done: false, value });
+    const isWanted = this.#reads.length > 0;
+    if (!isWanted) this.#watch?.served();
+    read?.resolve({ done: false, value });
+    return isWanted;
+  }
+
+  #endSink(report: (sink: ChunkSink) => void): void {
+    const sink = this.#sink;
+    this.#sink = undefined;
+    this.#end(false);
+    if (sink !== undefined) report(sink);
   }
 
   #end(hasLeft: boolean): void {

@@ -18,7 +18,7 @@ export function wrapBytes(
   { before, after, convert = (chunk) => chunk }: ByteWrapping,
 ): AsyncIterableIterator<Uint8Array, undefined> {
   const flow = new StagedFlow(openFlow(source), {
-    push: (chunk) => [convert(chunk)],
+    push: convert,
     end: () => [encodeText(after)],
   });
   flow.unread([encodeText(before)]);

@@ -1,20 +1,27 @@
+import { type AttemptHistory, createAttemptHistory } from "../../channels/attempt-history.js";
 import type { Channel } from "../../channels/channel.js";
+import { type ChannelStatus, describeChannel, describeChannels } from "../../channels/channel-status.js";
 import { GatewayError, invalidRequest } from "../../errors.js";
-import { closedError, type Maintenance, type Tracker } from "../../kernel/lifecycle.js";
-import type { Reloadable } from "../../kernel/reloadable.js";
+import type { Feature, Kernel } from "../../kernel/feature.js";
+import { closedError } from "../../kernel/lifecycle.js";
 import { settlesWithin } from "../../util/async.js";
 import { isJsonObject } from "../../util/json.js";
 import {
   type ChannelProbe,
   type ChannelProbeOptions,
-  type ChannelProbeParts,
   estimateProbe,
   type ProbeEstimate,
   probeChannel,
 } from "../channel-probe/probe-channel.js";
-import { CHECK_LIMIT_MS, type HealthCheckStatus, type HealthChecks } from "../health/healthz-endpoint.js";
-import type { ChannelPauses, PauseOptions, ResumeOptions } from "./pauses.js";
-import { type ChannelStatus, type ChannelStatusParts, describeChannel, describeChannels } from "./status.js";
+import {
+  CHECK_LIMIT_MS,
+  findHealthChecks,
+  type HealthCheckStatus,
+  type HealthChecks,
+} from "../health/healthz-endpoint.js";
+import { createMemoryAdmissionStore } from "../limits/memory-store.js";
+import type { AdmissionStore } from "../limits/store.js";
+import { type ChannelPauses, createPauses, type PauseOptions, type ResumeOptions } from "./pauses.js";
 
 /** What `gateway.status()` returns. */
 export interface GatewayStatus {
@@ -72,25 +79,51 @@ export interface ChannelControl {
   resumeChannel(channel: string, options?: ResumeOptions): Promise<ChannelStatus>;
 }
 
-type ProbeParts = ChannelProbeParts & Parameters<typeof estimateProbe>[1];
+/** The options of {@link channelControl}. */
+export interface ChannelControlOptions {
+  /** Stores the pauses of channels: the store of `limits`. Default: in the memory of this process. */
+  readonly admission?: AdmissionStore | undefined;
+}
 
-/** What {@link createChannelControl} needs. */
-export interface ChannelControlParts extends ChannelStatusParts {
+/** Shows, probes, pauses and resumes channels. */
+export function channelControl(options: ChannelControlOptions = {}): Feature<ChannelControl> {
+  return {
+    name: "channel-control",
+    setup(kernel) {
+      const { now, logger, current } = kernel;
+      const { admission = createMemoryAdmissionStore({ now }) } = options;
+      const pauses = createPauses(admission, now, logger);
+      const history = createAttemptHistory(now);
+      const refresh = (): Promise<void> | undefined => {
+        const configured = current();
+        return configured && pauses.refresh(configured.channels);
+      };
+      return {
+        pauses,
+        history,
+        chores: [{ begin: refresh }],
+        api: createChannelControl(kernel, { pauses, history, checks: findHealthChecks(kernel, admission) }),
+      };
+    },
+  };
+}
+
+/** What the channels of a gateway are shown by. */
+interface ControlSources {
   readonly pauses: ChannelPauses;
-  readonly reloadable: Reloadable<ProbeParts & { readonly channels: readonly Channel[] }>;
-  readonly tracker: Pick<Tracker, "track">;
-  readonly maintenance: Pick<Maintenance, "start">;
+  readonly history: AttemptHistory;
   readonly checks: HealthChecks;
-  /** Whether `close` was called. */
-  readonly isClosing: () => boolean;
 }
 
 /** Shows, probes, pauses and resumes the channels of a gateway. */
-export function createChannelControl(parts: ChannelControlParts): ChannelControl {
-  const { pauses, reloadable, tracker, maintenance, checks, isClosing } = parts;
+function createChannelControl(
+  { current, load, track, start, isClosing, health }: Kernel,
+  { pauses, history, checks }: ControlSources,
+): ChannelControl {
+  const known = { health, history, pauses };
 
   const status: ChannelControl["status"] = () => ({
-    channels: describeChannels(reloadable.current?.channels ?? [], parts),
+    channels: describeChannels(current()?.channels ?? [], known),
     ledger: checks.ledger.status(),
     store: checks.store.status(),
   });
@@ -98,16 +131,16 @@ export function createChannelControl(parts: ChannelControlParts): ChannelControl
   const change = async (id: string, write: () => Promise<void>): Promise<ChannelStatus> => {
     if (isClosing()) throw closedError();
     // Other processes may change it too, so this one has to ask from now on.
-    maintenance.start();
-    const channel = findChannel((await reloadable.get()).channels, id);
+    start();
+    const channel = findChannel((await load()).channels, id);
     await write();
-    return describeChannel(channel, parts);
+    return describeChannel(channel, known);
   };
 
   return {
     status,
     async checkStatus() {
-      const refreshed = pauses.refresh(reloadable.current?.channels ?? []);
+      const refreshed = pauses.refresh(current()?.channels ?? []);
       await Promise.all([checks.ledger.run(), checks.store.run(), settlesWithin(refreshed, CHECK_LIMIT_MS)]);
       return status();
     },
@@ -115,15 +148,15 @@ export function createChannelControl(parts: ChannelControlParts): ChannelControl
       if (isClosing()) return Promise.reject(closedError());
       const isObject: boolean = isJsonObject(options);
       if (!isObject) return Promise.reject(invalidRequest("The options must be an object."));
-      const probe = reloadable
-        .get()
-        .then((current) => probeChannel(findChannel(current.channels, id), options, current));
-      tracker.track(probe);
+      const probe = load().then((configured) =>
+        probeChannel(findChannel(configured.channels, id), options, configured),
+      );
+      track(probe);
       return probe;
     },
     async estimateProbe(id) {
-      const current = await reloadable.get();
-      return estimateProbe(findChannel(current.channels, id), current);
+      const configured = await load();
+      return estimateProbe(findChannel(configured.channels, id), configured);
     },
     pauseChannel: (id, options = {}) => change(id, () => pauses.pause(id, options)),
     resumeChannel: (id, options = {}) => change(id, () => pauses.resume(id, options)),

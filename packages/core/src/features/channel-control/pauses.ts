@@ -9,7 +9,7 @@ import { encodeText } from "../../util/utf8.js";
 import type { AdmissionStore } from "../limits/store.js";
 
 /** Returns the id under which the store keeps the pause of a channel. No health id ends like this. */
-export function pauseIdOf(channel: Pick<Channel, "id">): string {
+function pauseIdOf(channel: Pick<Channel, "id">): string {
   return `${channel.id}@paused`;
 }
 
@@ -95,6 +95,7 @@ export function createPauses(
   };
 
   return {
+    idOf: pauseIdOf,
     withoutPaused(channels) {
       if (known.size === 0) return channels;
       const open = channels.filter(({ id }) => findKnown(id) === undefined);

@@ -14,7 +14,7 @@ import {
   refusedConnection,
 } from "../../testing/test-gateway.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
-import type { ChannelStatus } from "../channel-control/status.js";
+import type { ChannelStatus } from "../../channels/channel-status.js";
 import { estimateProbe, type ProbeEstimate } from "./probe-channel.js";
 
 interface Bench {

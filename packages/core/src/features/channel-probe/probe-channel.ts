@@ -9,10 +9,10 @@ import { createArrival } from "../../events.js";
 import type { Capabilities } from "../../families/capabilities.js";
 import type { AttemptFailure } from "../../families/failure.js";
 import type { GatewayResponse } from "../../http.js";
+import type { Configured } from "../../kernel/feature.js";
 import { NormalizedCall } from "../../kernel/normalized-call.js";
-import { type CallClient, endFailed, NO_RESPONSE, type RunParts, run } from "../../kernel/run.js";
+import { type CallClient, endFailed, NO_RESPONSE, run } from "../../kernel/run.js";
 import { RequestLogger } from "../../logger.js";
-import type { CapabilityTable, ModelOptions, ModelResolver } from "../../models/resolve-model.js";
 import type { Caller, ImageRequest, Usage } from "../../types.js";
 import { findShownMessage } from "../../upstream/failure.js";
 import { toUploads } from "../../upstream/references.js";
@@ -33,14 +33,6 @@ export interface ChannelProbe {
   readonly keys: readonly KeyProbe[];
 }
 
-/** The dependencies of {@link probeChannel}. */
-export interface ChannelProbeParts extends RunParts, ModelParts {
-  readonly createId: () => string;
-  /** Keeps `gateway.close()` waiting until the work is done. */
-  readonly track: (work: Promise<unknown>) => void;
-  readonly resolveModel: ModelResolver;
-}
-
 /**
  * Requests one image with each key of a channel, one after another. A success ends a cooldown. A failure counts like
  * the failure of a request. The provider charges each image.
@@ -51,7 +43,7 @@ export interface ChannelProbeParts extends RunParts, ModelParts {
 export async function probeChannel(
   channel: Channel,
   options: ChannelProbeOptions,
-  parts: ChannelProbeParts,
+  parts: Configured,
 ): Promise<ChannelProbe> {
   const request = createProbeRequest(channel, parts, options);
   const keys: KeyProbe[] = [];
@@ -96,7 +88,7 @@ export type KeyProbe =
     };
 
 /** Requests an image with one key. Its result counts in the health of the channel, and nothing is stored or charged. */
-async function probeKey(route: Route, request: ImageRequest, parts: ChannelProbeParts): Promise<KeyProbe> {
+async function probeKey(route: Route, request: ImageRequest, parts: Configured): Promise<KeyProbe> {
   const client = new ProbeClient();
   const { id, receivedAt, time, operation } = createArrival(parts, request.operation);
   const model = parts.resolveModel(request.model, OPERATOR, operation);
@@ -199,12 +191,6 @@ export interface ChannelProbeOptions {
 
 const PROMPT = "A white circle on a black ground.";
 
-/** What the options say about the models of a channel. */
-interface ModelParts {
-  readonly models: Readonly<Record<string, ModelOptions>>;
-  readonly capabilities: CapabilityTable;
-}
-
 /**
  * Creates a small request for one image, like one that a client would send.
  *
@@ -212,7 +198,7 @@ interface ModelParts {
  */
 function createProbeRequest(
   channel: Channel,
-  parts: ModelParts,
+  parts: Pick<Configured, "models" | "capabilities">,
   { model, fields }: ChannelProbeOptions,
 ): ImageRequest {
   const { family } = channel;
@@ -250,7 +236,7 @@ interface ServedModels {
   readonly neededImages: (name: string) => number;
 }
 
-function findServed(channel: Channel, parts: ModelParts): ServedModels {
+function findServed(channel: Channel, parts: Pick<Configured, "models" | "capabilities">): ServedModels {
   const table = createSeriesMap(parts.models);
   const capabilitiesOf = findCapabilitiesOf(channel, parts);
   const serves = (name: string): boolean =>
@@ -276,7 +262,7 @@ function mayServe({ hasMapping, mappedNames }: Channel, series: string): boolean
 
 function findCapabilitiesOf(
   { family }: Channel,
-  { models, capabilities }: ModelParts,
+  { models, capabilities }: Pick<Configured, "models" | "capabilities">,
 ): (name: string) => Capabilities | undefined {
   const table = createSeriesMap(models);
   return (name) => capabilities.findCapabilities(family, table.find(name)?.value.capabilities ?? name);
@@ -320,7 +306,7 @@ export interface ProbeModel {
 /** Returns what {@link probeChannel} would request with each model of a channel. */
 export function estimateProbe(
   channel: Channel,
-  parts: ModelParts & { readonly prices: PriceList | undefined },
+  parts: Pick<Configured, "models" | "capabilities" | "prices">,
 ): ProbeEstimate {
   const { names, series, neededImages } = findServed(channel, parts);
   const model = chooseModel(names, neededImages);

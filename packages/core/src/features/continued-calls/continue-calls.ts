@@ -1,24 +1,53 @@
 import type { Commit } from "../../billing/commit.js";
-import { KEPT_HOLDS, type KeptHold, type KeptHoldStore, type MinimalLedger } from "../../billing/ledger.js";
+import { KEPT_HOLDS, type KeptHold, type KeptHoldStore } from "../../billing/ledger.js";
 import { findAbility } from "../../billing/ledger-ability.js";
-import { type PriceList, type PriceTerms, restorePrice } from "../../billing/pricing.js";
+import { type PriceTerms, restorePrice } from "../../billing/pricing.js";
 import type { BilledRequest } from "../../billing/records.js";
 import { findJobs } from "../../channels/channel.js";
-import { createReport, type ReportParts, type RequestReport } from "../../events.js";
+import { createReport, type RequestReport } from "../../events.js";
 import type { GatewayResponse } from "../../http.js";
+import type { Configured, Feature, Kernel } from "../../kernel/feature.js";
 import { type OpenStoredJobs, NormalizedCall } from "../../kernel/normalized-call.js";
-import { type CallClient, endFailed, endLost, NO_RESPONSE, type RunParts, run } from "../../kernel/run.js";
+import { type CallClient, endFailed, endLost, NO_RESPONSE, run } from "../../kernel/run.js";
 import { RequestLogger } from "../../logger.js";
-import type { ModelResolver, ResolvedModel } from "../../models/resolve-model.js";
+import type { ResolvedModel } from "../../models/resolve-model.js";
 import type { ImageRequest } from "../../types.js";
 import { createStoredJobs } from "../../upstream/stored-jobs.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
+
+/** The options of {@link continuedCalls}. */
+export interface ContinuedCallsOptions {
+  /** Whether calls are continued by `runTasks` only. Default `false`. */
+  readonly byRunTasksOnly?: boolean | undefined;
+}
+
+/**
+ * Requests whose provider accepted them as jobs are charged also if their process dies: another process waits for the job. The ledger
+ * must keep such holds.
+ */
+export function continuedCalls({ byRunTasksOnly = false }: ContinuedCallsOptions = {}): Feature {
+  return {
+    name: "continued-calls",
+    setup(kernel) {
+      const continuer = createCallContinuer(kernel);
+      return {
+        configure: (configured) => ({ openStoredJobs: createJobStorage(configured) }),
+        chores: continuer && [
+          {
+            takeOver: (once) => (byRunTasksOnly && once !== true ? undefined : continuer.run()),
+            stop: continuer.stop,
+          },
+        ],
+      };
+    },
+  };
+}
 
 /**
  * Requests whose provider accepted them as jobs, and whose process died. Their clients are gone. Another process waits for
  * the end of the provider's jobs, so that what was made is charged and recorded as usual.
  */
-export interface CallContinuer {
+interface CallContinuer {
   /**
    * Takes the requests that dead processes left, and continues them. Resolves when they were taken. Does not reject.
    *
@@ -29,34 +58,13 @@ export interface CallContinuer {
   readonly stop: () => void;
 }
 
-/** What continuing a request needs of the gateway, with one set of options. */
-export interface ContinuedCallParts extends RunParts, ReportParts {
-  /** `undefined` without `billing`. */
-  readonly prices: PriceList | undefined;
-  readonly resolveModel: ModelResolver;
-  /** Keeps the gateway from closing before the work is done. */
-  readonly track: (work: Promise<unknown>) => void;
-}
-
-/** What continuing requests needs of the gateway. */
-export interface CallContinuerParts extends Pick<ContinuedCallParts, "track" | "logger"> {
-  readonly ledger: MinimalLedger;
-  /** Returns the parts with the current options. Rejects if they cannot be loaded. */
-  readonly loadParts: () => Promise<ContinuedCallParts>;
-}
-
 /** How many requests are continued at the same time. The others wait for the next round. */
 const MAX_CONTINUED = 32;
 /** The least time for which a hold lasts from when it was taken. The time of the provider's job is stored with the hold. */
 const HOLD_MS = 900_000;
 
 /** Creates what continues the requests that dead processes left in a ledger. `undefined` if the ledger keeps none. */
-export function createCallContinuer({
-  ledger,
-  loadParts,
-  track,
-  logger,
-}: CallContinuerParts): CallContinuer | undefined {
+function createCallContinuer({ ledger, load, track, logger }: Kernel): CallContinuer | undefined {
   const store = findAbility(ledger, KEPT_HOLDS);
   if (store === undefined) return undefined;
   let running = 0;
@@ -66,7 +74,7 @@ export function createCallContinuer({
     const limit = MAX_CONTINUED - running;
     if (isStopped || limit <= 0) return [];
     // The requests that need the options report why they cannot be loaded. Nothing was taken, so the next round tries again.
-    const parts = await loadParts().catch(() => undefined);
+    const parts = await load().catch(() => undefined);
     if (parts === undefined) return [];
     const taken = await from.takeKept({ limit, ttlMs: HOLD_MS });
     running += taken.length;
@@ -90,7 +98,7 @@ export function createCallContinuer({
   };
 }
 
-async function continueCall(parts: ContinuedCallParts, { hold, upstream }: KeptHold): Promise<void> {
+async function continueCall(parts: Configured, { hold, upstream }: KeptHold): Promise<void> {
   const { id, caller, operation } = hold;
   const logger = new RequestLogger(parts.logger, id);
   let stored: StoredCall;
@@ -172,10 +180,10 @@ function toBilled(hold: KeptHold["hold"], { receivedAt, bounds, price }: StoredC
 }
 
 /** Creates what stores calls and their jobs with the holds. `undefined` if the ledger cannot store them. */
-export function createJobStorage({
+function createJobStorage({
   holds,
   prices,
-}: Pick<ContinuedCallParts, "holds" | "prices">): OpenStoredJobs | undefined {
+}: Pick<Configured, "holds" | "prices">): OpenStoredJobs | undefined {
   const { keepUpstream } = holds;
   if (keepUpstream === undefined) return undefined;
   return ({ model, request, billed }, link) => {

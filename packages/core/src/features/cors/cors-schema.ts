@@ -8,23 +8,24 @@ const ORIGIN = "must be an origin such as https://app.example.com, without a pat
 const ORIGINS = 'must be "*" or a list of origins';
 
 /** The schema of {@link CorsOptions}. */
-export const corsSchema = z.strictObject(
-  {
-    origins: z.union(
-      [
-        z.literal("*"),
-        z
-          .array(z.string(ORIGIN).check(z.refine(isOrigin, ORIGIN)), ORIGINS)
-          .check(z.minLength(1, "must contain at least one origin")),
-      ],
-      ORIGINS,
-    ),
-    maxAgeSeconds: z.optional(
-      whole(0).check(z.maximum(MAX_SECONDS, `must be at most ${MAX_SECONDS}, a day`)),
-    ),
-  } satisfies Fields<CorsOptions>,
-  "must be an object with origins",
-);
+export const corsSchema = /* @__PURE__ */ (() =>
+  z.strictObject(
+    {
+      origins: z.union(
+        [
+          z.literal("*"),
+          z
+            .array(z.string(ORIGIN).check(z.refine(isOrigin, ORIGIN)), ORIGINS)
+            .check(z.minLength(1, "must contain at least one origin")),
+        ],
+        ORIGINS,
+      ),
+      maxAgeSeconds: z.optional(
+        whole(0).check(z.maximum(MAX_SECONDS, `must be at most ${MAX_SECONDS}, a day`)),
+      ),
+    } satisfies Fields<CorsOptions>,
+    "must be an object with origins",
+  ))();
 
 /** Browsers send origins in this form. Apps have schemes of their own, such as `capacitor://localhost`. */
 function isOrigin(value: string): boolean {

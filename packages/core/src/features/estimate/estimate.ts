@@ -1,8 +1,8 @@
 import { type Charge, toRequestBounds } from "../../billing/charge.js";
 import { DEFAULT_GROUP } from "../../billing/model-details.js";
 import type { GatewayRequest } from "../../http.js";
+import type { Configured, Feature } from "../../kernel/feature.js";
 import { normalizeFields } from "../../kernel/normalize-fields.js";
-import type { PipelineParts } from "../../kernel/pipeline.js";
 import { toEditFields } from "../../request/json-edit.js";
 import type { Endpoint } from "../../request/route.js";
 import type { Operation } from "../../types.js";
@@ -35,9 +35,34 @@ const ENDPOINTS: Readonly<Record<EstimateQuery["operation"], Endpoint>> = {
   edit: { operation: "edit", path: "/v1/images/edits" },
 };
 
+/** What {@link estimates} adds to a gateway. */
+export interface EstimatesApi {
+  /**
+   * Returns what a request would be charged at most, and its size as the provider would get it. Nothing is sent, held or
+   * counted.
+   *
+   * @param request of the request only the API key or the `caller`, and the `preferences` are used
+   * @throws GatewayError as the request itself would: `invalid_api_key`, `model_not_found`, `invalid_request_error` …
+   */
+  estimate(
+    request: Pick<GatewayRequest, "headers" | "caller" | "preferences">,
+    asked: EstimateQuery,
+  ): Promise<RequestEstimate>;
+}
+
+/** What requests would be charged. */
+export function estimates(): Feature<EstimatesApi> {
+  return {
+    name: "estimates",
+    setup: ({ load }) => ({
+      api: { estimate: async (request, asked) => estimateRequest(await load(), request, asked) },
+    }),
+  };
+}
+
 /** @throws GatewayError as the request itself would */
-export async function estimateRequest(
-  parts: Pick<PipelineParts, "authenticate" | "resolveModel" | "prices" | "preferences" | "images">,
+async function estimateRequest(
+  parts: Configured,
   request: Pick<GatewayRequest, "headers" | "caller" | "preferences">,
   { operation, fields }: EstimateQuery,
 ): Promise<RequestEstimate> {

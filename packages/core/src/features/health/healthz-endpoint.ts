@@ -1,11 +1,9 @@
-import type { MinimalLedger } from "../../billing/ledger.js";
-import type { Channel } from "../../channels/channel.js";
-import type { ChannelState } from "../../contract/channel-state.js";
+import { findChannelStates } from "../../channels/channel-status.js";
 import { isGatewayError } from "../../errors.js";
 import type { GatewayRequest, GatewayResponse } from "../../http.js";
-import type { RouteHost } from "../../kernel/route-host.js";
+import type { Feature, Kernel } from "../../kernel/feature.js";
 import type { Logger } from "../../logger.js";
-import { checkMethod, type GatewayRoute, toPagePattern } from "../../request/route.js";
+import { checkMethod, toPagePattern } from "../../request/route.js";
 import { renderError, toResponseHeaders } from "../../responses/envelope.js";
 import { settlesWithin } from "../../util/async.js";
 import type { AdmissionRequest, AdmissionStore } from "../limits/store.js";
@@ -117,26 +115,32 @@ export interface HealthChecks {
   readonly options: HealthCheck;
 }
 
-/** What {@link createHealthChecks} needs. */
-export interface HealthChecksOptions extends Pick<HealthCheckOptions, "now" | "logger"> {
-  readonly ledger: Pick<MinimalLedger, "balance">;
-  readonly admissionStore: Pick<AdmissionStore, "admit" | "ping">;
-  /** Rejects if the options cannot be loaded. */
-  readonly loadOptions: () => Promise<unknown>;
+const checksOf = new WeakMap<Kernel, Map<AdmissionStore | undefined, HealthChecks>>();
+
+/** Returns the checks of a gateway and of its admission store, which the features that use them share. */
+export function findHealthChecks(kernel: Kernel, store: AdmissionStore | undefined): HealthChecks {
+  const known = checksOf.get(kernel) ?? new Map<AdmissionStore | undefined, HealthChecks>();
+  const checks = known.get(store) ?? createHealthChecks(kernel, store);
+  checksOf.set(kernel, known.set(store, checks));
+  return checks;
 }
 
 /** The caller of the checks. It has no records, no limits and no key. */
 const CHECK_CALLER = "calotype-healthz";
 
 /** Creates the checks of a gateway. A ledger needs no function of its own for it: a balance is one small read. */
-export function createHealthChecks(options: HealthChecksOptions): HealthChecks {
-  const { ledger, admissionStore: store, loadOptions, now, logger } = options;
+function createHealthChecks(
+  { ledger, load, now, logger }: Kernel,
+  store: AdmissionStore | undefined,
+): HealthChecks {
   const create = (name: string, check: HealthCheckOptions["check"]): HealthCheck =>
     createHealthCheck({ name, check, now, logger });
   return {
     ledger: create("ledger", () => ledger.balance(CHECK_CALLER)),
-    store: create("admission store", () => (store.ping ? store.ping() : store.admit(NOTHING))),
-    options: create("options", loadOptions),
+    store: create("admission store", async () => {
+      await (store?.ping ? store.ping() : store?.admit(NOTHING));
+    }),
+    options: create("options", load),
   };
 }
 
@@ -149,24 +153,32 @@ const NOTHING: AdmissionRequest = {
   channels: [],
 };
 
-/** What the route of the health needs. */
-export interface HealthzParts {
-  readonly checks: HealthChecks;
-  /** The channels of the current options; `undefined` while no options are loaded. */
-  readonly channels: () => readonly Channel[] | undefined;
-  /** Returns the states of channels, in their order. */
-  readonly findStates: (channels: readonly Channel[]) => readonly Pick<ChannelState, "state">[];
+/** The options of {@link health}. */
+export interface HealthOptions {
+  /** The store that is checked: that of `limits`. Default: none, and the store is always `ok`. */
+  readonly admission?: AdmissionStore | undefined;
+}
+
+/** `GET {base}/healthz`: whether the ledger, the admission store and the channels work. It needs no key. */
+export function health({ admission }: HealthOptions = {}): Feature {
+  return {
+    name: "health",
+    setup(kernel) {
+      const checks = findHealthChecks(kernel, admission);
+      return {
+        routes: ({ respond }) => [
+          {
+            pattern: HEALTH_PATH,
+            respond: (request) =>
+              respond(request, (id) => respondWithHealth(kernel, checks, { request, id })),
+          },
+        ],
+      };
+    },
+  };
 }
 
 export const HEALTH_PATH = toPagePattern("healthz");
-
-/** The route of `GET {base}/healthz`. */
-export function createHealthRoute({ respond }: RouteHost<unknown>, parts: HealthzParts): GatewayRoute {
-  return {
-    pattern: HEALTH_PATH,
-    respond: (request) => respond(request, (id) => respondWithHealth(parts, { request, id })),
-  };
-}
 
 /**
  * Responds to `GET {base}/healthz`. Does not reject. It needs no key, and therefore says only whether each part works: a
@@ -175,7 +187,8 @@ export function createHealthRoute({ respond }: RouteHost<unknown>, parts: Health
  * @param id the request's id
  */
 async function respondWithHealth(
-  { checks, channels, findStates }: HealthzParts,
+  kernel: Kernel,
+  checks: HealthChecks,
   { request, id }: { readonly request: GatewayRequest; readonly id: string },
 ): Promise<GatewayResponse> {
   try {
@@ -185,18 +198,18 @@ async function respondWithHealth(
     throw error;
   }
   const [ledger, store] = await Promise.all([checks.ledger.run(), checks.store.run(), checks.options.run()]);
-  const body = { ledger, store, channels: checkChannels(channels(), findStates) };
+  const body = { ledger, store, channels: checkChannels(kernel) };
   const headers = toResponseHeaders("application/json", { id, ignored: [] });
   return { status: 200, headers, body: JSON.stringify(body) };
 }
 
 /** `failing` if a family has no channel that works: its models cannot be served. */
-function checkChannels(
-  channels: readonly Channel[] | undefined,
-  findStates: HealthzParts["findStates"],
-): HealthState {
+function checkChannels({ current, health: known, contributed }: Kernel): HealthState {
+  const channels = current()?.channels;
   if (channels === undefined) return "failing";
-  const states = findStates(channels).map(({ state }) => state);
+  const states = findChannelStates(channels, { health: known, pauses: contributed().pauses }).map(
+    ({ state }) => state,
+  );
   const working = new Set(
     channels.filter((_, index) => states[index] === "ready").map(({ family }) => family),
   );

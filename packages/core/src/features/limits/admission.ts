@@ -36,8 +36,8 @@ export interface AdmissionParts {
   readonly logger: Logger;
   readonly admissionStore: AdmissionStore;
   readonly health: ChannelHealth;
-  /** `undefined`: no channel can be paused. */
-  readonly pauses?: Pauses | undefined;
+  /** Returns `undefined` if no channel can be paused. */
+  readonly pauses: () => Pauses | undefined;
   /** The limits of callers that have none of their own. */
   readonly limits: CallerLimits | undefined;
   readonly idempotency: IdempotencyOptions;
@@ -71,7 +71,7 @@ async function admit(
     idempotency: idempotency && (await idempotency),
     channels: call.model.cooldownIds,
   };
-  const { pauses } = parts;
+  const pauses = parts.pauses();
   const revision = pauses?.revision ?? 0;
   let decision: AdmissionDecision;
   try {

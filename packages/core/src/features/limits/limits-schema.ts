@@ -4,7 +4,7 @@ import { bytes, limits, withMethods } from "../../options/schema-parts.js";
 import type { Fields } from "../../util/parse-fields.js";
 
 /** What callers may do, and how repeats of their requests are recognized. */
-export const limitOptions = {
+export const limitOptions = /* @__PURE__ */ (() => ({
   limits,
   admission: withMethods("admit", "finish", "setCooldown"),
   idempotency: z.optional(
@@ -18,4 +18,4 @@ export const limitOptions = {
       "must be an object with seconds or maxResponseBytes",
     ),
   ),
-};
+}))();

@@ -1,15 +1,15 @@
 import * as z from "zod/mini";
 import type { Feature } from "../../kernel/feature.js";
+import type { Logger } from "../../logger.js";
 import { DEFAULTS, type IdempotencyOptions, withDefaults } from "../../options/options.js";
 import { checkFeatureOptions } from "../../options/problems.js";
-import type { CallerLimits } from "../../types.js";
+import type { CallerLimits, Cooldown } from "../../types.js";
+import { callStore } from "../../util/async.js";
 import { createAdmission } from "./admission.js";
-import { createCooldownSharing } from "./cooldown-sharing.js";
 import { limitOptions } from "./limits-schema.js";
 import { createMemoryAdmissionStore } from "./memory-store.js";
+import { createLimitReports, type LimitReports } from "./read-limits.js";
 import type { AdmissionStore } from "./store.js";
-
-const schema = z.strictObject(limitOptions, "must be an object");
 
 /** The options of {@link limits}. Each means what it means for `createGateway`. */
 export interface LimitsOptions {
@@ -21,18 +21,54 @@ export interface LimitsOptions {
   readonly idempotency?: { readonly [Name in keyof IdempotencyOptions]?: number | undefined } | undefined;
 }
 
-/** Limits of callers, idempotency keys, and cooldowns that several processes share, in one call of the store. */
-export function limits(options: LimitsOptions = {}): Feature {
+/** What {@link limits} adds to a gateway. */
+export interface LimitsApi {
+  /** How close callers are to their limits. Read-only. */
+  readonly limits: LimitReports;
+}
+
+/**
+ * Limits of callers, idempotency keys, and cooldowns that several processes share, in one call of the store.
+ *
+ * @throws GatewayOptionsError
+ */
+export function limits(options: LimitsOptions = {}): Feature<LimitsApi> {
+  checkFeatureOptions(z.strictObject(limitOptions, "must be an object"), options);
+  return createLimitsFeature(options);
+}
+
+/** @param options validated */
+export function createLimitsFeature(options: LimitsOptions): Feature<LimitsApi> {
   return {
     name: "limits",
-    setup({ now, logger, health }) {
-      checkFeatureOptions(schema, options);
+    setup(kernel) {
+      const { now, logger, health, contributed } = kernel;
       const { limits: ofGateway, admission: admissionStore = createMemoryAdmissionStore({ now }) } = options;
       const idempotency = withDefaults(DEFAULTS.idempotency, options.idempotency);
       return {
-        admission: createAdmission({ admissionStore, logger, health, limits: ofGateway, idempotency }),
+        admission: createAdmission({
+          admissionStore,
+          logger,
+          health,
+          pauses: () => contributed().pauses,
+          limits: ofGateway,
+          idempotency,
+        }),
         shareCooldown: createCooldownSharing(admissionStore, logger),
+        api: { limits: createLimitReports(kernel, admissionStore, ofGateway) },
       };
     },
+  };
+}
+
+/** Creates the function that shares the cooldowns of this process with others. */
+function createCooldownSharing(
+  store: AdmissionStore,
+  logger: Logger,
+): (id: string, cooldown: Cooldown | undefined) => void {
+  return (id, cooldown) => {
+    callStore(() => store.setCooldown(id, cooldown)).catch((err: unknown) => {
+      logger.warn({ err }, "The admission store failed; a cooldown is known to this process only.");
+    });
   };
 }

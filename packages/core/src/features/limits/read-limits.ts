@@ -1,5 +1,5 @@
 import { isGatewayError, unavailable } from "../../errors.js";
-import type { Logger } from "../../logger.js";
+import type { Kernel } from "../../kernel/feature.js";
 import { foldCase } from "../../models/resolve-model.js";
 import type { Caller, CallerLimits } from "../../types.js";
 import { overlaps } from "../../util/series.js";
@@ -48,31 +48,16 @@ export interface LimitReports {
   read(caller: Pick<Caller, "id" | "limits" | "models">): Promise<readonly LimitStatus[] | undefined>;
 }
 
-/** What {@link createLimitReports} needs. */
-export interface LimitReportsParts {
-  readonly admissionStore: AdmissionStore;
-  /** The gateway's limits of each caller. */
-  readonly limits: CallerLimits | undefined;
-  /** Returns the models of the current options. */
-  readonly loadModels: () => Promise<
-    Readonly<Record<string, { readonly limits?: CallerLimits | undefined }>>
-  >;
-  /** As the option `caseInsensitiveNames`: case does not matter in the models that a caller may use. */
-  readonly isCaseInsensitive: boolean;
-  readonly logger: Logger;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-}
-
-/** Creates the reports of a gateway. */
-export function createLimitReports({
-  admissionStore,
-  limits: gatewayLimits,
-  loadModels,
-  isCaseInsensitive,
-  logger,
-  now,
-}: LimitReportsParts): LimitReports {
+/**
+ * Creates the reports of a gateway.
+ *
+ * @param gatewayLimits the limits of callers that have none of their own
+ */
+export function createLimitReports(
+  { load, logger, now }: Pick<Kernel, "load" | "logger" | "now">,
+  admissionStore: AdmissionStore,
+  gatewayLimits: CallerLimits | undefined,
+): LimitReports {
   const readCounts = async (caller: string, limits: ReturnType<typeof listCallerLimits>): Promise<Counts> => {
     try {
       return (await admissionStore.readCounts?.({ caller, ...limits })) ?? { windows: [], slots: [] };
@@ -82,16 +67,18 @@ export function createLimitReports({
       throw unavailable("This server cannot read its rate limits at the moment: try again.", cause);
     }
   };
-  const fold = isCaseInsensitive ? foldCase : String;
   return {
     async read({ id, limits: own, models: allowed }) {
-      const models = Object.entries(await loadModels()).filter(
+      const { options } = await load();
+      // Case does not matter in the models that a caller may use.
+      const fold = options.caseInsensitiveNames === true ? foldCase : String;
+      const models = Object.entries(options.models).filter(
         ([model]) => allowed === undefined || allowed.some((name) => overlaps(fold(name), fold(model))),
       );
       const limits = listCallerLimits({
         callerId: id,
         callerLimits: mergeLimits(own, gatewayLimits),
-        modelLimits: Object.fromEntries(models.map(([model, options]) => [model, options.limits ?? {}])),
+        modelLimits: Object.fromEntries(models.map(([model, { limits: ofModel = {} }]) => [model, ofModel])),
       });
       if (limits.windows.length === 0 && limits.concurrency.length === 0) return [];
       if (admissionStore.readCounts === undefined) return undefined;

@@ -1,19 +1,29 @@
-import type { Authenticator } from "../../auth/authenticate.js";
 import { DEFAULT_GROUP } from "../../billing/model-details.js";
-import type { PriceList } from "../../billing/pricing.js";
-import { type RefusalParts, reportRefusal } from "../../events.js";
+import { reportRefusal } from "../../events.js";
 import type { GatewayRequest, GatewayResponse } from "../../http.js";
+import type { Configured, Feature } from "../../kernel/feature.js";
 import type { RouteHost } from "../../kernel/route-host.js";
 import { describeModel, type ModelEntry } from "../../models/describe-model.js";
-import { type ModelResolver, notFoundError, type ResolvedModel } from "../../models/resolve-model.js";
-import type { Redaction } from "../../redact.js";
+import { listModels } from "../../models/list-models.js";
+import { mayUseModel, notFoundError, type ResolvedModel } from "../../models/resolve-model.js";
 import { findPreferences } from "../../request/preferences.js";
 import { checkMethod, type GatewayRoute } from "../../request/route.js";
 import { renderError, toResponseHeaders } from "../../responses/envelope.js";
-import type { Caller, Preferences } from "../../types.js";
+import type { Caller } from "../../types.js";
 import { isPromiseLike } from "../../util/async.js";
 import type { JsonObject } from "../../util/json.js";
 import { isSeries } from "../../util/series.js";
+
+/** The options of {@link modelsList}. */
+export interface ModelsListOptions {
+  /** Whether models have their price for the caller's group. Needs `billing`. Default `false`. */
+  readonly showPrices?: boolean | undefined;
+}
+
+/** `GET {base}/v1/models` and `GET {base}/v1/models/{id}`: what a caller may use, and what it can do. */
+export function modelsList(options: ModelsListOptions = {}): Feature {
+  return { name: "models-list", setup: () => ({ routes: (host) => [createModelsRoute(host, options)] }) };
+}
 
 /** A model and its description. */
 interface ListedModel {
@@ -22,37 +32,43 @@ interface ListedModel {
   readonly entry: ModelEntry;
 }
 
-/** Describes models for {@link ModelsParts.listModels}. */
-export function describeModels(models: readonly ResolvedModel[]): readonly ListedModel[] {
-  return models.map((model) => ({ model, entry: describeModel(model) }));
-}
-
-/** What the list of models needs of the gateway. */
-export interface ModelsParts extends RefusalParts {
-  readonly authenticate: Authenticator;
-  readonly resolveModel: ModelResolver;
-  /** Returns all models with an exact name. Computed once for a set of options. */
-  readonly listModels: () => readonly ListedModel[];
-  readonly mayUseModel: (caller: Caller, name: string) => boolean;
-  readonly prices: PriceList | undefined;
+/** The options of the moment, and all models with an exact name. */
+interface ListSource {
+  readonly configured: Configured;
   readonly showPrices: boolean;
-  /** The preferences of the gateway. */
-  readonly preferences: Preferences;
-  readonly redactKeys: Redaction;
+  /** Computed once for a set of options. */
+  readonly listModels: () => readonly ListedModel[];
 }
 
 /** The path of the list of models, or of one model. Its name may contain slashes. */
 export const MODELS_PATH = /^(.*?)\/v1\/models(?:\/(.+))?$/;
 
 /** The route of `GET /v1/models` and `GET /v1/models/{id}`. */
-export function createModelsRoute({ respondWithOptions }: RouteHost<ModelsParts>): GatewayRoute {
+function createModelsRoute(
+  { respondWithOptions }: RouteHost<Configured>,
+  { showPrices = false }: ModelsListOptions,
+): GatewayRoute {
+  const lists = new WeakMap<Configured, readonly ListedModel[]>();
+  const listOnce = (configured: Configured): readonly ListedModel[] => {
+    const listed = lists.get(configured) ?? describeModels(configured);
+    lists.set(configured, listed);
+    return listed;
+  };
   return {
     pattern: MODELS_PATH,
     respond: (request, [name]) =>
-      respondWithOptions(request, (parts, id) =>
-        respondWithModels(parts, name === undefined ? undefined : decode(name), { request, id }),
-      ),
+      respondWithOptions(request, (configured, id) => {
+        const source = { configured, showPrices, listModels: () => listOnce(configured) };
+        return respondWithModels(source, name === undefined ? undefined : decode(name), { request, id });
+      }),
   };
+}
+
+function describeModels({ options, channels, resolveModel }: Configured): readonly ListedModel[] {
+  const { models, billing, capabilities: rows = {} } = options;
+  const priceNames = Object.keys(billing?.model_details ?? {});
+  const listed = listModels({ models, channels, priceNames, rows }, resolveModel);
+  return listed.map((model) => ({ model, entry: describeModel(model) }));
 }
 
 /** Decodes a name in a path. A name that is not encoded correctly stays as it is, and will not be found. */
@@ -71,19 +87,23 @@ function decode(name: string): string {
  * @param id the request's id
  */
 async function respondWithModels(
-  parts: ModelsParts,
+  source: ListSource,
   name: string | undefined,
   { request, id }: { readonly request: GatewayRequest; readonly id: string },
 ): Promise<GatewayResponse> {
   try {
     checkMethod(request, "GET");
-    const found = parts.authenticate(request);
+    const found = source.configured.authenticate(request);
     const caller = isPromiseLike(found) ? await found : found;
-    const body = name === undefined ? listEntries(parts, caller) : findEntry(parts, caller, name);
+    const body = name === undefined ? listEntries(source, caller) : findEntry(source, caller, name);
     const headers = toResponseHeaders("application/json", { id, ignored: [] });
     return { status: 200, headers, body: JSON.stringify(body) };
   } catch (cause) {
-    return renderError(reportRefusal(parts, cause, { id, request }), { id, redact: parts.redactKeys });
+    const { configured } = source;
+    return renderError(reportRefusal(configured, cause, { id, request }), {
+      id,
+      redact: configured.redactKeys,
+    });
   }
 }
 
@@ -92,27 +112,29 @@ interface PricedEntry extends ModelEntry {
   readonly price?: JsonObject;
 }
 
-function listEntries(parts: ModelsParts, caller: Caller): object {
-  const { prices, listModels, mayUseModel } = parts;
+function listEntries(source: ListSource, caller: Caller): object {
+  const { options, prices } = source.configured;
+  const mayUse = (name: string): boolean => mayUseModel(caller, name, options.caseInsensitiveNames ?? false);
   // Without a price, requests to the model are refused.
   const isPriced = (name: string): boolean =>
-    prices === undefined || findPrice(parts, caller, name) !== undefined;
-  const usable = listModels().filter(({ model: { name } }) => mayUseModel(caller, name) && isPriced(name));
-  return { object: "list", data: usable.map((listed) => toEntry(parts, caller, listed)) };
+    prices === undefined || findPrice(source, caller, name) !== undefined;
+  const usable = source.listModels().filter(({ model: { name } }) => mayUse(name) && isPriced(name));
+  return { object: "list", data: usable.map((listed) => toEntry(source, caller, listed)) };
 }
 
 /** @throws GatewayError as for an image request: `model_not_found`, `model_not_allowed`, `model_not_priced`, `group_not_priced` */
-function findEntry(parts: ModelsParts, caller: Caller, name: string): PricedEntry {
+function findEntry(source: ListSource, caller: Caller, name: string): PricedEntry {
+  const { resolveModel, prices } = source.configured;
   // A series is not a model, although a request may have its name.
   if (isSeries(name)) throw notFoundError(name);
-  const model = parts.resolveModel(name, caller, "generate");
-  parts.prices?.find(model.name, caller.group ?? DEFAULT_GROUP);
-  return toEntry(parts, caller, { model, entry: describeModel(model) });
+  const model = resolveModel(name, caller, "generate");
+  prices?.find(model.name, caller.group ?? DEFAULT_GROUP);
+  return toEntry(source, caller, { model, entry: describeModel(model) });
 }
 
-function toEntry(parts: ModelsParts, caller: Caller, { model, entry }: ListedModel): PricedEntry {
-  const { preferences: gateway, showPrices } = parts;
-  const price = showPrices ? findPrice(parts, caller, model.name) : undefined;
+function toEntry(source: ListSource, caller: Caller, { model, entry }: ListedModel): PricedEntry {
+  const { preferences: gateway } = source.configured;
+  const price = source.showPrices ? findPrice(source, caller, model.name) : undefined;
   // With this format the gateway makes the stream itself if the model does not stream.
   const { streamFormat } = findPreferences({ caller, model: model.preferences, gateway });
   const stream = entry.capabilities.stream || streamFormat === "openai";
@@ -123,6 +145,6 @@ function toEntry(parts: ModelsParts, caller: Caller, { model, entry }: ListedMod
   };
 }
 
-function findPrice({ prices }: ModelsParts, { group }: Caller, name: string): JsonObject | undefined {
-  return prices?.show(name, group ?? DEFAULT_GROUP);
+function findPrice({ configured }: ListSource, { group }: Caller, name: string): JsonObject | undefined {
+  return configured.prices?.show(name, group ?? DEFAULT_GROUP);
 }

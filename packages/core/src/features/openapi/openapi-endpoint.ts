@@ -1,44 +1,79 @@
+import * as z from "zod/mini";
 import { toGatewayError } from "../../events.js";
 import type { GatewayRequest, GatewayResponse } from "../../http.js";
+import type { Feature } from "../../kernel/feature.js";
 import type { RouteHost } from "../../kernel/route-host.js";
 import type { Logger } from "../../logger.js";
+import { checkFeatureOptions } from "../../options/problems.js";
+import { hook } from "../../options/schema-parts.js";
 import { checkMethod, type GatewayRoute, requestPath, toPagePattern } from "../../request/route.js";
 import { renderError, toResponseHeaders } from "../../responses/envelope.js";
 import type { JsonObject } from "../../util/json.js";
 import type { ReferencePage } from "../reference-page/reference-page.js";
+import { openapiSchema } from "./openapi-schema.js";
 
 export const DESCRIPTION_PATH = toPagePattern("openapi\\.json");
 /** With a file below `reference/`. */
 export const REFERENCE_PATH = toPagePattern("reference(?:/([\\w-][\\w.-]*))?");
 
+/** The options of {@link openapi}. */
+export interface OpenApiOptions {
+  /** The operator's own document. Default: that of this package, which is loaded with the first request for it. */
+  readonly document?: true | JsonObject | undefined;
+  /** A page for people who read the document: `createReference` of `@calotype/core/reference`. Default: none. */
+  readonly reference?: ReferencePage | undefined;
+}
+
+/**
+ * `GET {base}/openapi.json`: the description of the gateway, and perhaps a page for it. Both need no key.
+ *
+ * @throws GatewayOptionsError
+ */
+export function openapi(options: OpenApiOptions = {}): Feature {
+  const schema = z.strictObject({ document: openapiSchema, reference: hook }, "must be an object");
+  checkFeatureOptions(schema, options);
+  return createOpenApiFeature(options);
+}
+
+/** @param options validated */
+export function createOpenApiFeature({ document = true, reference }: OpenApiOptions): Feature {
+  return {
+    name: "openapi",
+    setup: ({ logger }) => ({
+      routes: (host) => [
+        createDescriptionRoute(host, document, logger),
+        ...(reference === undefined ? [] : [createReferenceRoute(host, reference, logger)]),
+      ],
+    }),
+  };
+}
+
 /** The route of `GET {base}/openapi.json`. */
-export function createDescriptionRoute({ respond }: RouteHost<unknown>, parts: OpenApiParts): GatewayRoute {
+function createDescriptionRoute(
+  { respond }: RouteHost<unknown>,
+  document: true | JsonObject,
+  logger: Logger,
+): GatewayRoute {
   return {
     pattern: DESCRIPTION_PATH,
-    respond: (request) => respond(request, (id) => respondWithDescription(parts, { request, id })),
+    respond: (request) => respond(request, (id) => respondWithDescription(document, logger, { request, id })),
   };
 }
 
 /** The route of `GET {base}/reference` and the files of this page. */
-export function createReferenceRoute(
+function createReferenceRoute(
   { respond, notFound }: RouteHost<unknown>,
-  parts: ReferencePageParts,
+  page: ReferencePage,
+  logger: Logger,
 ): GatewayRoute {
   return {
     pattern: REFERENCE_PATH,
     respond: (request, [file = ""]) =>
       respond(
         request,
-        async (id) => (await respondWithReference(parts, file, { request, id })) ?? notFound(request),
+        async (id) => (await respondWithReference({ page, file, logger }, request, id)) ?? notFound(request),
       ),
   };
-}
-
-/** What the route of the description needs. */
-export interface OpenApiParts {
-  /** The operator's own document. `true`: that of this package, which is loaded with the first request for it. */
-  readonly document: true | JsonObject;
-  readonly logger: Logger;
 }
 
 /** Seconds for which the document may be kept. It changes with the version of the gateway. */
@@ -51,7 +86,8 @@ const MAX_AGE = 300;
  * @param id the request's id
  */
 async function respondWithDescription(
-  { document, logger }: OpenApiParts,
+  document: true | JsonObject,
+  logger: Logger,
   { request, id }: { readonly request: GatewayRequest; readonly id: string },
 ): Promise<GatewayResponse> {
   try {
@@ -72,9 +108,9 @@ async function respondWithDescription(
   }
 }
 
-/** What the route of the page needs. */
-export interface ReferencePageParts {
+interface RequestedFile {
   readonly page: ReferencePage;
+  readonly file: string;
   readonly logger: Logger;
 }
 
@@ -85,9 +121,9 @@ export interface ReferencePageParts {
  * @param id the request's id
  */
 async function respondWithReference(
-  { page, logger }: ReferencePageParts,
-  file: string,
-  { request, id }: { readonly request: GatewayRequest; readonly id: string },
+  { page, file, logger }: RequestedFile,
+  request: GatewayRequest,
+  id: string,
 ): Promise<GatewayResponse | undefined> {
   try {
     checkMethod(request, "GET");

@@ -8,11 +8,12 @@ const OPENAPI_ON_WORKERS =
   "must be the document on Cloudflare Workers: openApiDocument of @calotype/core/openapi";
 
 /** The schema of the option `openapi`. */
-export const openapiSchema = z.optional(
-  z
-    .custom<boolean | JsonObject>((value) => typeof value === "boolean" || isJsonObject(value), OPENAPI)
-    .check(z.refine((value) => value !== true || !IS_WORKERS, OPENAPI_ON_WORKERS)),
-);
+export const openapiSchema = /* @__PURE__ */ (() =>
+  z.optional(
+    z
+      .custom<boolean | JsonObject>((value) => typeof value === "boolean" || isJsonObject(value), OPENAPI)
+      .check(z.refine((value) => value !== true || !IS_WORKERS, OPENAPI_ON_WORKERS)),
+  ))();
 
 /** The page reads the document. */
 export function* checkReference({

@@ -1,7 +1,8 @@
 import { findAbility } from "../../billing/ledger-ability.js";
 import type { FailedRequest } from "../../events.js";
+import type { Kernel } from "../../kernel/feature.js";
 import type { Logger } from "../../logger.js";
-import { type Repeat, settlesWithin } from "../../util/async.js";
+import { settlesWithin } from "../../util/async.js";
 import { isName } from "../../util/name.js";
 import { createBoundedRefusals } from "./bounded-refusals.js";
 import { type Refusal, toRefusal } from "./refusal.js";
@@ -26,14 +27,6 @@ export interface RefusalRecorder extends Refusals {
   stop(): Promise<void>;
 }
 
-/** What {@link createRefusals} needs of the gateway. */
-export interface RefusalsParts {
-  readonly ledger: object;
-  readonly logger: Logger;
-  readonly now: () => number;
-  readonly repeat: Repeat;
-}
-
 /** How many refusals a process keeps if its ledger keeps none: at most 8 MiB, usually 0.5 MiB. */
 const MAX_IN_MEMORY = 1_000;
 const INTERVAL_MS = 1_000;
@@ -44,7 +37,7 @@ const LAST_WRITE_MS = 3_000;
  * Logs each refusal, and stores refusals once a second, at most 100, so that a flood of them costs the ledger little. No
  * request waits for the store. The timer runs only while there is something to write.
  */
-export function createRefusals({ ledger, logger, now, repeat }: RefusalsParts): RefusalRecorder {
+export function createRefusals({ ledger, logger, now, repeat }: Kernel): RefusalRecorder {
   const store = findAbility(ledger, REFUSAL_STORE);
   const log = createRefusalLog(logger, () => performance.now());
   const waiting = createBoundedRefusals(store === undefined ? MAX_IN_MEMORY : MAX_REFUSAL_BATCH);

@@ -22,30 +22,31 @@ const SECRET = `must be a string of at least ${MIN_SECRET_LENGTH} characters; is
 const MAX_TTL_SECONDS = 315_360_000;
 
 /** The schema of {@link ResultsOptions}. */
-export const resultsSchema = z.strictObject(
-  {
-    store: z.custom<never>((value) => typeof value === "function" || hasFunctions(value, ["put"]), STORE),
-    urls: z.optional(z.literal(["store", "gateway"], 'must be "store" or "gateway"')),
-    ttlSeconds: z.optional(
-      whole(1).check(z.maximum(MAX_TTL_SECONDS, `must be at most ${MAX_TTL_SECONDS}, ten years`)),
-    ),
-    timeoutSeconds: seconds,
-    publicUrl: z.optional(
-      z
-        .string("must be a string")
-        .check(
-          z.refine(isBaseUrl, "must be an http or https address without query, fragment and credentials"),
-        ),
-    ),
-    secrets: z.optional(
-      z
-        .array(z.string(SECRET).check(z.minLength(MIN_SECRET_LENGTH, SECRET)), SECRETS)
-        .check(z.minLength(1, "must contain at least one secret")),
-    ),
-    native: boolean,
-  } satisfies Fields<ResultsOptions>,
-  "must be an object with store",
-);
+export const resultsSchema = /* @__PURE__ */ (() =>
+  z.strictObject(
+    {
+      store: z.custom<never>((value) => typeof value === "function" || hasFunctions(value, ["put"]), STORE),
+      urls: z.optional(z.literal(["store", "gateway"], 'must be "store" or "gateway"')),
+      ttlSeconds: z.optional(
+        whole(1).check(z.maximum(MAX_TTL_SECONDS, `must be at most ${MAX_TTL_SECONDS}, ten years`)),
+      ),
+      timeoutSeconds: seconds,
+      publicUrl: z.optional(
+        z
+          .string("must be a string")
+          .check(
+            z.refine(isBaseUrl, "must be an http or https address without query, fragment and credentials"),
+          ),
+      ),
+      secrets: z.optional(
+        z
+          .array(z.string(SECRET).check(z.minLength(MIN_SECRET_LENGTH, SECRET)), SECRETS)
+          .check(z.minLength(1, "must contain at least one secret")),
+      ),
+      native: boolean,
+    } satisfies Fields<ResultsOptions>,
+    "must be an object with store",
+  ))();
 
 function isBaseUrl(value: string): boolean {
   return isChannelUrl(value) && new URL(value).search === "";

@@ -18,8 +18,6 @@ import { StoredDelivery } from "./stored-delivery.js";
 export interface Results extends ImageStage {
   /** What the gateway needs to serve the images. `undefined` if the links lead elsewhere. */
   readonly served: ServedImages | undefined;
-  /** Objects that only the gateway reads. `undefined` if the store cannot read what it stores. */
-  readonly objects: PrivateObjects | undefined;
   /** Deletes expired images. `undefined` if the store does not do that. */
   readonly sweep: ((before: Date) => Promise<void>) | undefined;
   /**
@@ -52,12 +50,12 @@ interface StageContext {
 
 /** @param options validated */
 export function createResults(options: ResultsOptions, { now, basePath, afterImage }: StageContext): Results {
-  const { ttlSeconds = DEFAULT_TTL_SECONDS, timeoutSeconds = DEFAULT_TIMEOUT_SECONDS, store } = options;
+  const { ttlSeconds = DEFAULT_TTL_SECONDS, store } = options;
   const publicUrl = options.publicUrl?.replace(/\/+$/, "");
   const served = chooseUrls(options) === "gateway" ? serveStore(options) : undefined;
   const save = createSave(store, served);
-  const timeoutMs = timeoutSeconds * 1000;
-  const objects = typeof store === "function" ? undefined : createPrivateObjects(store, timeoutMs);
+  const timeoutMs = readTimeoutMs(options);
+  const objects = openPrivateObjects(options);
   const handles: Results["handles"] = (operation) => operation !== "native" || options.native === true;
   const open = objects && ((id: string) => objects.open(id));
   const storeImage: Results["store"] = async (image, base) => {
@@ -69,7 +67,6 @@ export function createResults(options: ResultsOptions, { now, basePath, afterIma
     return { id, url: await untilAborted(saving, signal) };
   };
   return {
-    objects,
     served,
     sweep: typeof store === "function" ? undefined : store.sweep?.bind(store),
     store: storeImage,
@@ -90,6 +87,15 @@ export function createResults(options: ResultsOptions, { now, basePath, afterIma
     },
   };
 }
+
+/** Opens the objects in the store of results that only the gateway reads. `undefined` if it cannot read what it stores. */
+export function openPrivateObjects(options: ResultsOptions | undefined): PrivateObjects | undefined {
+  if (options === undefined || typeof options.store === "function") return undefined;
+  return createPrivateObjects(options.store, readTimeoutMs(options));
+}
+
+const readTimeoutMs = ({ timeoutSeconds = DEFAULT_TIMEOUT_SECONDS }: ResultsOptions): number =>
+  timeoutSeconds * 1000;
 
 /** Stores an image and returns its link. */
 type Save = (image: ImageToStore, base: string) => Promise<string>;

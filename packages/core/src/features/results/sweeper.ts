@@ -1,4 +1,4 @@
-import type { Logger } from "../../logger.js";
+import type { Kernel } from "../../kernel/feature.js";
 import { settlesWithin } from "../../util/async.js";
 
 const INTERVAL_MS = 3_600_000;
@@ -9,13 +9,6 @@ const DEAD_MS = 24 * INTERVAL_MS;
 /** How long a gateway that closes waits for a sweep. The next process continues it. */
 const LAST_SWEEP_MS = 3_000;
 
-interface SweeperParts {
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  readonly random: () => number;
-  readonly logger: Logger;
-}
-
 /**
  * Deletes expired images about once an hour, never twice at the same time. A failure is logged once, until a sweep succeeds again.
  *
@@ -23,7 +16,7 @@ interface SweeperParts {
  */
 export function createSweeper(
   sweep: (before: Date) => Promise<void>,
-  { now, random, logger }: SweeperParts,
+  { now, random, logger }: Pick<Kernel, "now" | "random" | "logger">,
 ): { readonly begin: () => undefined; readonly idle: () => Promise<void> } {
   let running: Promise<void> | undefined;
   let beganAt = 0;

@@ -1,36 +1,24 @@
-import type { TakeSlot } from "../../admission/slot.js";
 import type { Commit } from "../../billing/commit.js";
 import { restorePrice } from "../../billing/pricing.js";
 import type { BilledRequest } from "../../billing/records.js";
 import { GatewayError, isGatewayError } from "../../errors.js";
-import { createReport, type ReportParts } from "../../events.js";
+import { createReport } from "../../events.js";
 import type { GatewayRequest, GatewayResponse } from "../../http.js";
 import type { LimitedMoment } from "../../kernel/admission.js";
-import { type NormalizeParts, normalizeFields } from "../../kernel/normalize-fields.js";
+import type { Configured } from "../../kernel/feature.js";
+import { normalizeFields } from "../../kernel/normalize-fields.js";
 import { NormalizedCall } from "../../kernel/normalized-call.js";
-import { type CallClient, endFailed, endLost, NO_RESPONSE, type RunParts, run } from "../../kernel/run.js";
+import { type CallClient, endFailed, endLost, NO_RESPONSE, run } from "../../kernel/run.js";
 import { type Logger, RequestLogger } from "../../logger.js";
-import type { Redaction } from "../../redact.js";
 import { readJson } from "../../request/json.js";
-import type { BodyLimits } from "../../request/read-request.js";
 import { toEnvelope } from "../../responses/envelope.js";
 import { createStoredJobs } from "../../upstream/stored-jobs.js";
 import { createReferenceLoader } from "../../upstream/references.js";
-import type { EverySecond } from "../../util/async.js";
 import type { TakenTask, TaskEnd } from "../task-store/task-store.js";
 import type { Tasks } from "./submit.js";
 import { openBody, removeBodies } from "./task-body.js";
 import { readTaskInput, type TaskBody, type TaskInput } from "./task-input.js";
 import { keepResult } from "./task-result.js";
-
-/** What running a task needs of the gateway. */
-export interface RunTaskParts extends RunParts, NormalizeParts, ReportParts {
-  readonly takeSlot: TakeSlot;
-  readonly bodyLimits: BodyLimits;
-  readonly everySecond: EverySecond;
-  /** Redacts our keys in errors of the gateway. */
-  readonly redactKeys: Redaction;
-}
 
 /** What a worker gives with a task. */
 export interface RunTaskOptions extends Pick<Tasks, "store" | "objects" | "keepMs"> {
@@ -57,7 +45,7 @@ type UnsentTask =
  * marked as sent before the first byte leaves; from then on it ends here or, if the process dies, in a sweep.
  */
 export async function beginTask(
-  parts: RunTaskParts,
+  parts: Configured,
   task: TakenTask,
   options: RunTaskOptions,
 ): Promise<BegunTask> {
@@ -93,10 +81,10 @@ class TaskClient implements CallClient {
   readonly moment: LimitedMoment;
   /** Set if the task was not sent, and stays in the queue or has ended elsewhere. */
   unsent: UnsentTask | undefined;
-  readonly #parts: RunTaskParts;
+  readonly #parts: Configured;
   readonly #running: RunningTask;
 
-  constructor(parts: RunTaskParts, running: RunningTask) {
+  constructor(parts: Configured, running: RunningTask) {
     this.#parts = parts;
     this.#running = running;
     this.moment = running.task.upstream === undefined ? "run" : "continuation";
@@ -196,7 +184,7 @@ interface TaskToRead {
 
 /** @throws GatewayError, or what a function of the operator threw */
 async function createCall(
-  parts: RunTaskParts,
+  parts: Configured,
   task: TakenTask,
   { input, logger, options }: TaskToRead,
 ): Promise<NormalizedCall> {
@@ -287,7 +275,7 @@ interface TaskToEnd {
 
 /** Ends a task that cannot be sent, and reports why. Its hold is released. */
 async function endUnsent(
-  parts: RunTaskParts,
+  parts: Configured,
   unsent: TaskToEnd,
   { error, options }: { readonly error: unknown; readonly options: RunTaskOptions },
 ): Promise<void> {
@@ -305,7 +293,7 @@ async function endUnsent(
 
 /** Ends a task that an earlier process sent and that cannot be continued, such as one whose model is gone. */
 async function endUncontinued(
-  parts: RunTaskParts,
+  parts: Configured,
   sent: TaskToEnd,
   { error, options }: { readonly error: unknown; readonly options: RunTaskOptions },
 ): Promise<void> {
@@ -325,7 +313,7 @@ async function endUncontinued(
 
 /** Writes the end of a task and of its hold, and deletes its request. */
 async function endTask(
-  { holds }: RunTaskParts,
+  { holds }: Configured,
   { task, logger }: TaskToEnd,
   { end, options }: { readonly end: TaskEnd; readonly options: RunTaskOptions },
 ): Promise<void> {
@@ -340,6 +328,6 @@ async function endTask(
   options.track(removeBodies([task.input], { objects: options.objects, logger }));
 }
 
-function toErrorJson(error: GatewayError, { redactKeys }: Pick<RunTaskParts, "redactKeys">): string {
+function toErrorJson(error: GatewayError, { redactKeys }: Pick<Configured, "redactKeys">): string {
   return JSON.stringify(toEnvelope(error, redactKeys).error);
 }

@@ -1,11 +1,10 @@
-import { budgetError, type Holds, toHoldRecord } from "../../billing/hold.js";
-import type { PriceList } from "../../billing/pricing.js";
+import { budgetError, toHoldRecord } from "../../billing/hold.js";
 import { GatewayError, invalidRequest, unavailable } from "../../errors.js";
-import type { BeforeSend } from "../../events.js";
 import type { GatewayRequest, GatewayResponse, HeaderReader } from "../../http.js";
 import { withDataUrlStrings } from "../../images/data-url.js";
-import type { Admission } from "../../kernel/admission.js";
+import type { Configuring } from "../../kernel/feature.js";
 import type { Submissions, SubmittedRequest } from "../../kernel/submissions.js";
+import type { RelatedOptions } from "../../options/options.js";
 import { readPrefer } from "../../request/prefer.js";
 import { type Endpoint, idempotencyScopeOf } from "../../request/route.js";
 import type { ImageRequest } from "../../types.js";
@@ -17,17 +16,10 @@ import { keepBody } from "./task-body.js";
 import { type TaskBody, writeTaskInput } from "./task-input.js";
 import { createTaskId } from "./task-object.js";
 
-/** What a submission needs of the gateway. */
-export interface SubmitParts {
-  readonly admission: Admission | undefined;
-  readonly holds: Pick<Holds, "write">;
-  readonly beforeSend: BeforeSend | undefined;
-  /** `undefined` without `billing`. */
-  readonly prices: PriceList | undefined;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+/** Where tasks are submitted, with one set of options. */
+export interface TaskIntake extends Configuring<RelatedOptions> {
   readonly tasks: Tasks;
-  /** `undefined` without the option `webhooks`. */
+  /** `undefined` without webhooks. */
   readonly webhookEndpoints: NamedEndpoints | undefined;
 }
 
@@ -50,7 +42,7 @@ export interface Tasks {
 const ACCEPTED = 202;
 
 /** Takes the requests that ask for a task. */
-export function createTaskSubmissions(parts: SubmitParts): Submissions {
+export function createTaskSubmissions(parts: TaskIntake): Submissions {
   return {
     linksOnly: parts.tasks.objects === undefined,
     wants: (endpoint, headers): endpoint is SubmittedRequest["endpoint"] =>
@@ -74,7 +66,7 @@ export function createTaskSubmissions(parts: SubmitParts): Submissions {
  * @throws GatewayError if the request is refused
  */
 async function submitTask(
-  parts: SubmitParts,
+  parts: TaskIntake,
   host: GatewayRequest,
   submission: SubmittedRequest,
 ): Promise<GatewayResponse> {
@@ -123,7 +115,7 @@ function checkTaskRequest({ stream }: ImageRequest): void {
 
 /** Stores the task, or finds the task of an earlier submission with the same idempotency key. */
 async function storeTask(
-  parts: SubmitParts,
+  parts: TaskIntake,
   submission: SubmittedRequest,
   more: Pick<NewTask, "webhooks" | "repeat">,
 ): Promise<Task> {
@@ -162,7 +154,7 @@ async function storeTask(
 }
 
 function toNewTask(
-  { tasks, prices }: Pick<SubmitParts, "tasks" | "prices">,
+  { tasks, prices }: Pick<TaskIntake, "tasks" | "prices">,
   { call, endpoint, isForm }: SubmittedRequest,
   { id, body, webhooks, repeat }: Pick<NewTask, "id" | "webhooks" | "repeat"> & { readonly body: TaskBody },
 ): Parameters<TaskStore["submit"]> {
@@ -227,7 +219,7 @@ const SHARE_USED =
   "shorter requests.";
 
 /** The webhook endpoints of all callers, by their names. */
-interface NamedEndpoints {
+export interface NamedEndpoints {
   find(caller: string): Promise<ReadonlyMap<string, unknown>>;
 }
 

@@ -38,13 +38,17 @@ it("a sweep deletes the requests of the tasks that it ends from the store of res
   );
   const removed: string[] = [];
   const tracked: Promise<unknown>[] = [];
-  const sweep = createTaskSweep({
-    store: tasks,
-    onLost: "release",
-    objects: { put: missing, open: missing, remove: async (id) => void removed.push(id) },
-    logger: { warn: vi.fn<() => void>(), error: vi.fn<() => void>() },
-    track: (work) => void tracked.push(work),
-  });
+  const sweep = createTaskSweep(
+    {
+      onLost: "release",
+      logger: { warn: vi.fn<() => void>(), error: vi.fn<() => void>() },
+      track: (work) => void tracked.push(work),
+    },
+    {
+      store: tasks,
+      objects: { put: missing, open: missing, remove: async (id) => void removed.push(id) },
+    },
+  );
   await sweep();
   await Promise.all(tracked);
   expect(removed).toEqual([]);

@@ -1,24 +1,20 @@
 import { onceForEachId } from "../../billing/delivery.js";
 import type { EntryFailure } from "../../billing/ledger.js";
-import type { LostPolicy } from "../../billing/records.js";
 import type { Chore } from "../../contract/chore.js";
 import { GatewayError } from "../../errors.js";
+import type { Kernel } from "../../kernel/feature.js";
 import { toEnvelope } from "../../responses/envelope.js";
-import type { PrivateObjects } from "../results/private-objects.js";
+import type { Tasks } from "./submit.js";
 import { removeBodies } from "./task-body.js";
-import type { WorkerParts } from "./worker.js";
-
-/** What {@link createTaskSweep} needs of the gateway. */
-export interface TaskSweepParts extends Pick<WorkerParts, "store" | "track" | "logger"> {
-  readonly onLost: LostPolicy;
-  readonly objects: PrivateObjects | undefined;
-}
 
 /** Ends the tasks of processes that died and the tasks that waited too long. */
 export type SweepTasks = NonNullable<Chore["sweep"]>;
 
 /** Creates the sweep of a gateway's tasks. */
-export function createTaskSweep({ store, onLost, objects, logger, track }: TaskSweepParts): SweepTasks {
+export function createTaskSweep(
+  { onLost, logger, track }: Pick<Kernel, "onLost" | "logger" | "track">,
+  { store, objects }: Pick<Tasks, "store" | "objects">,
+): SweepTasks {
   const onFailure = onceForEachId(({ id, error }: EntryFailure) => {
     logger.error({ task: id, err: error }, "A lost task cannot be ended; its money stays set aside.");
   });
@@ -26,8 +22,8 @@ export function createTaskSweep({ store, onLost, objects, logger, track }: TaskS
     try {
       const { lost, inputs } = await store.sweep({
         onLost,
-        lostError: LOST,
-        expiredError: EXPIRED,
+        lostError: toErrorJson(createLostError()),
+        expiredError: toErrorJson(createExpiredError()),
         own,
         onFailure,
       });
@@ -43,17 +39,15 @@ export function createTaskSweep({ store, onLost, objects, logger, track }: TaskS
   };
 }
 
-const LOST = toErrorJson(
+const createLostError = (): GatewayError =>
   new GatewayError(
     "outcome_unknown",
     "The server that ran this task ended before the provider responded. Images may have been made. The task is not " +
       "sent again; a new task may be charged a second time.",
-  ),
-);
+  );
 
-const EXPIRED = toErrorJson(
-  new GatewayError("task_expired", "The task waited too long and was not sent. Nothing was charged."),
-);
+const createExpiredError = (): GatewayError =>
+  new GatewayError("task_expired", "The task waited too long and was not sent. Nothing was charged.");
 
 function toErrorJson(error: GatewayError): string {
   return JSON.stringify(toEnvelope(error, String).error);

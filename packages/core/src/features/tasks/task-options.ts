@@ -29,11 +29,10 @@ export interface TaskOptions {
   readonly maxOpenBytes?: number | undefined;
 }
 
-const MIB = 1024 * 1024;
 export const DEFAULT_TASKS: { readonly [Name in keyof TaskOptions]-?: number } = {
   concurrency: IS_WORKERS ? 0 : 16,
   expiresAfterSeconds: 86_400,
   keepSeconds: 604_800,
   maxOpen: 200_000,
-  maxOpenBytes: 256 * MIB,
+  maxOpenBytes: 268_435_456, // 256 MiB
 };

@@ -1,13 +1,13 @@
 import type { Authenticator } from "../../auth/authenticate.js";
 import { GatewayError, invalidRequest, unavailable } from "../../errors.js";
-import { type RefusalParts, reportRefusal } from "../../events.js";
+import { reportRefusal } from "../../events.js";
 import type { GatewayRequest, GatewayResponse } from "../../http.js";
+import type { Kernel } from "../../kernel/feature.js";
 import type { RouteHost } from "../../kernel/route-host.js";
 import type { Redaction } from "../../redact.js";
 import { readPrefer } from "../../request/prefer.js";
 import { checkMethod, type GatewayRoute, readQuery } from "../../request/route.js";
 import { renderError, renderStream, toEnvelope } from "../../responses/envelope.js";
-import type { ReaderLimit } from "../../responses/reader-limit.js";
 import type { Caller } from "../../types.js";
 import { finishWithin } from "../../util/async.js";
 import { stopReading } from "../results/stored-body.js";
@@ -18,14 +18,13 @@ import { hasEnded, isTaskId, type TaskResult, writeTaskSummary } from "./task-ob
 import { type TaskWatch, toEndedTask } from "./task-watch.js";
 
 /** What the routes of tasks need of the gateway. */
-export interface TasksParts extends RefusalParts {
+export interface TaskServer extends Pick<Kernel, "logger" | "refused" | "readerLimit"> {
   readonly store: TaskStore;
   readonly watch: TaskWatch;
   /** Opens the result of a completed task, as the task store keeps it. `undefined`: it has expired where it was stored. */
   readonly openResult: (result: string) => Promise<TaskResult | undefined>;
   /** Deletes what the input of a cancelled task refers to. */
   readonly removeInput: (input: string) => void;
-  readonly readerLimit: ReaderLimit;
 }
 
 /** The tasks, one task, its events, or its cancellation. The id is not decoded, and may be anything but a path. */
@@ -34,7 +33,7 @@ export const TASKS_PATH = /^(.*?)\/v1\/images\/tasks(?:\/([^/]+)(?:\/(cancel|eve
 /** The route of `GET /v1/images/tasks`, `GET …/tasks/{id}`, `GET …/{id}/events` and `POST …/{id}/cancel`. */
 export function createTasksRoute(
   host: RouteHost<Pick<TasksRequest, "authenticate" | "redactKeys">>,
-  parts: TasksParts,
+  parts: TaskServer,
 ): GatewayRoute {
   return {
     pattern: TASKS_PATH,
@@ -69,7 +68,7 @@ const STORE_MS = 10_000;
  * Responds to requests that read and cancel tasks. Does not reject. Such a request counts in no limit on requests, and `onRequest`
  * and `onError` do not get it. A caller sees only its own tasks.
  */
-async function respondWithTasks(parts: TasksParts, received: TasksRequest): Promise<GatewayResponse> {
+async function respondWithTasks(parts: TaskServer, received: TasksRequest): Promise<GatewayResponse> {
   const { request, id, authenticate, redactKeys: redact } = received;
   try {
     if (received.action === "cancel") checkMethod(request, "POST");
@@ -82,7 +81,7 @@ async function respondWithTasks(parts: TasksParts, received: TasksRequest): Prom
 }
 
 /** Failures of the stores are logged here, because the error for the client does not say what happened. */
-function toReportedError(parts: TasksParts, cause: unknown, { id, request }: TasksRequest): GatewayError {
+function toReportedError(parts: TaskServer, cause: unknown, { id, request }: TasksRequest): GatewayError {
   const error = reportRefusal(parts, cause, { id, request });
   if (error.code === "gateway_unavailable") {
     parts.logger.error({ requestId: id, err: error.cause }, "Tasks could not be read or cancelled.");
@@ -94,7 +93,7 @@ interface KnownRequest extends TasksRequest {
   readonly caller: Caller;
 }
 
-function respond(parts: TasksParts, known: KnownRequest): Promise<GatewayResponse> {
+function respond(parts: TaskServer, known: KnownRequest): Promise<GatewayResponse> {
   const { taskId, action } = known;
   if (taskId === undefined) return listTasks(parts, known);
   // The store is not asked for what cannot be an id.
@@ -108,7 +107,7 @@ const MAX_PAGE = 100;
 
 /** OpenAI's shape of a list. Results are left out: a hundred of them can have a hundred megabytes. */
 async function listTasks(
-  { store }: TasksParts,
+  { store }: TaskServer,
   { request, id, caller }: KnownRequest,
 ): Promise<GatewayResponse> {
   const query = readQuery(request);
@@ -135,7 +134,7 @@ async function listTasks(
 
 const MAX_WAIT_SECONDS = 60;
 
-async function showTask(parts: TasksParts, taskId: string, known: KnownRequest): Promise<GatewayResponse> {
+async function showTask(parts: TaskServer, taskId: string, known: KnownRequest): Promise<GatewayResponse> {
   const { request, id } = known;
   const { seconds, headers } = readWait(request);
   const found = await findTask(parts, taskId, known);
@@ -161,7 +160,7 @@ function readWait(request: GatewayRequest): {
 
 /** Returns the task when it has ended, or its newest known state when the time is over or the gateway closes. */
 async function waitForEnd(
-  { watch }: TasksParts,
+  { watch }: TaskServer,
   found: Task,
   { request, seconds }: { readonly request: GatewayRequest; readonly seconds: number },
 ): Promise<Task> {
@@ -178,7 +177,7 @@ async function waitForEnd(
   }
 }
 
-async function sendEvents(parts: TasksParts, taskId: string, known: KnownRequest): Promise<GatewayResponse> {
+async function sendEvents(parts: TaskServer, taskId: string, known: KnownRequest): Promise<GatewayResponse> {
   const { request, id, redactKeys } = known;
   const found = await findTask(parts, taskId, known);
   const context = { id, ignored: [] };
@@ -192,7 +191,7 @@ async function sendEvents(parts: TasksParts, taskId: string, known: KnownRequest
 }
 
 async function cancelTask(
-  parts: TasksParts,
+  parts: TaskServer,
   taskId: string,
   { caller, id }: KnownRequest,
 ): Promise<GatewayResponse> {
@@ -212,7 +211,7 @@ async function cancelTask(
 }
 
 /** @throws GatewayError `task_not_found`, also for the tasks of other callers */
-async function findTask({ store }: TasksParts, taskId: string, { caller }: KnownRequest): Promise<Task> {
+async function findTask({ store }: TaskServer, taskId: string, { caller }: KnownRequest): Promise<Task> {
   const task = await ask(store.find(caller.id, taskId));
   if (task === undefined) throw taskNotFound();
   return task;
@@ -223,7 +222,7 @@ async function findTask({ store }: TasksParts, taskId: string, { caller }: Known
  *
  * @throws GatewayError `task_result_lost`, `gateway_unavailable`
  */
-async function openResult(parts: TasksParts, { status, result }: Task): Promise<TaskResult | undefined> {
+async function openResult(parts: TaskServer, { status, result }: Task): Promise<TaskResult | undefined> {
   if (status !== "completed" || result === undefined) return undefined;
   const opened = await ask(parts.openResult(result), closeResult);
   if (opened !== undefined) return opened;

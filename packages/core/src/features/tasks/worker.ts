@@ -1,9 +1,8 @@
-import type { Holds } from "../../billing/hold.js";
 import type { Chore } from "../../contract/chore.js";
-import type { Logger } from "../../logger.js";
+import type { Kernel } from "../../kernel/feature.js";
 import { keepWhile } from "../../util/async.js";
 import type { TakenTask } from "../task-store/task-store.js";
-import { type BegunTask, beginTask, type RunTaskParts } from "./run-task.js";
+import { type BegunTask, beginTask } from "./run-task.js";
 import type { Tasks } from "./submit.js";
 import { createTakenTasks } from "./taken-tasks.js";
 
@@ -25,18 +24,8 @@ export interface TaskWorker extends Chore {
   readonly stop: () => Promise<void>;
 }
 
-/** What a worker needs of the gateway. */
-export interface WorkerParts extends Pick<Tasks, "store" | "objects" | "keepMs"> {
-  /** Repeats writes that the store did not accept. */
-  readonly holds: Pick<Holds, "write">;
-  /** How many tasks run at the same time. 0: only {@link TaskWorker.runBatch} runs tasks. */
-  readonly concurrency: number;
-  /** Returns the parts with the current options. Rejects if they cannot be loaded. */
-  readonly loadParts: () => Promise<RunTaskParts>;
-  /** Keeps the gateway from closing before the work is done. */
-  readonly track: (work: Promise<unknown>) => void;
-  readonly logger: Logger;
-}
+/** The tasks of a ledger, and how many of them run at the same time. 0: only {@link TaskWorker.runBatch} runs tasks. */
+type QueuedTasks = Pick<Tasks, "store" | "objects" | "keepMs"> & { readonly concurrency: number };
 
 /** What was taken at once. `isFull`: more may wait. */
 interface TakenCount {
@@ -54,15 +43,17 @@ const CROWDED_MS = 1_000;
 const PAUSE_MS = 2_000;
 
 /** Creates a worker. It takes nothing before `begin` or `runBatch`. */
-export function createTaskWorker(parts: WorkerParts): TaskWorker {
-  const { store, objects, concurrency, keepMs, track, logger } = parts;
+export function createTaskWorker(
+  { load, track, logger, holds }: Kernel,
+  { store, objects, concurrency, keepMs }: QueuedTasks,
+): TaskWorker {
   const stopper = new AbortController();
   const { signal } = stopper;
   /** The tasks that were taken and have not ended, and those of them that were not sent. */
   const running = new Set<Promise<unknown>>();
   const unsent = new Set<Promise<unknown>>();
   const crowded = createCrowdedCallers();
-  const takenTasks = createTakenTasks(store, parts.holds);
+  const takenTasks = createTakenTasks(store, holds);
   const alarm = createAlarm(() => fill());
   let unwatch: (() => void) | undefined;
   let filling: Promise<void> | undefined;
@@ -105,7 +96,7 @@ export function createTaskWorker(parts: WorkerParts): TaskWorker {
   async function begin(task: TakenTask): Promise<BegunTask> {
     try {
       const options = { store, objects, keepMs, track, signal };
-      const begun = await beginTask(await parts.loadParts(), task, options);
+      const begun = await beginTask(await load(), task, options);
       if (begun.kind === "crowded") leaveOut(task.caller);
       if (begun.kind === "postponed" || begun.kind === "unsure") pause();
       return begun;

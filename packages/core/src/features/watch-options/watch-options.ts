@@ -1,39 +1,51 @@
 import { isSource } from "../../gateway-options/load.js";
 import type { GatewayOptions } from "../../gateway-options/options.js";
-import type { Logger } from "../../logger.js";
+import type { Feature } from "../../kernel/feature.js";
 import type { Loadable, OptionSource } from "../../options/options.js";
 
-/** The options that were given as functions. */
-export interface WatchedOptions {
-  /** True if there are such options, so that a reload can change something. */
+/** What {@link reloading} adds to a gateway. */
+export interface ReloadingApi {
+  /**
+   * Calls the options that were given as functions again, and uses the results if all of them are valid. Requests in
+   * progress keep the options they began with. Called once after the start, it also shows whether such options are
+   * valid.
+   *
+   * @throws GatewayOptionsError, or what a function threw; then nothing changes
+   */
+  reload(): Promise<void>;
+  /** True if options were given as functions, such as `jsonFile(…)` of `@calotype/node`: `reload` reads them again. */
   readonly isReloadable: boolean;
-  /** Ends the watches. No reload begins after that. */
-  stop(): void;
 }
 
 /**
  * Reloads the options when a function among them says that its option has changed. If the reload fails, the log says why once,
  * and the gateway keeps the options that it has.
  */
-export function watchOptions(
-  options: GatewayOptions,
-  reload: () => Promise<void>,
-  logger: Logger,
-): WatchedOptions {
-  const sources = listSources(options);
-  let isStopped = false;
-  const onChange = (): void => {
-    if (isStopped) return;
-    reload().catch((error: unknown) => {
-      logger.error({ err: error }, "Changed options were not used; the gateway keeps those that it has.");
-    });
-  };
-  const ends = sources.map(({ watch }) => watch?.(onChange));
+export function reloading(options: GatewayOptions): Feature<ReloadingApi> {
   return {
-    isReloadable: sources.length > 0,
-    stop() {
-      isStopped = true;
-      for (const end of ends) end?.();
+    name: "reloading",
+    setup({ reload, logger, isClosing }) {
+      const sources = listSources(options);
+      let ends: readonly ((() => void) | undefined)[] = [];
+      const onChange = (): void => {
+        if (isClosing()) return;
+        reload().catch((error: unknown) => {
+          logger.error({ err: error }, "Changed options were not used; the gateway keeps those that it has.");
+        });
+      };
+      return {
+        chores: [
+          {
+            open() {
+              ends = sources.map(({ watch }) => watch?.(onChange));
+            },
+            stop() {
+              for (const end of ends) end?.();
+            },
+          },
+        ],
+        api: { reload, isReloadable: sources.length > 0 },
+      };
     },
   };
 }

@@ -439,6 +439,8 @@ describe("callers whose endpoints never respond", () => {
     [12, 2],
     [1, 10],
   ])("%d with %d endpoints each do not delay another caller", async (count, endpointsEach) => {
+    // No lease ends while a busy machine takes its time.
+    vi.useFakeTimers({ toFake: ["performance"] });
     const callers = Array.from({ length: count }, (_, index) => `c${index}`);
     const names = Array.from({ length: endpointsEach }, (_, index) => `e${index}`);
     const { respond, release } = hang(new Set(["silent.example"]));

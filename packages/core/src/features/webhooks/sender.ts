@@ -51,7 +51,7 @@ const MAX_TAKEN = 256;
  */
 const PART = 1 / 16;
 /** The time to record an attempt before the lease of its message ends. */
-const RECORD_MS = 15_000;
+const RECORD_MS = 10_000;
 
 /** The messages for one endpoint that were taken. */
 interface MessageQueue {

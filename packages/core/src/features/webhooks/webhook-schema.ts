@@ -28,62 +28,64 @@ const NAME_OF_ENDPOINT_RULE =
 const ENDPOINTS_RULE = "must be an object of endpoints by their names";
 
 /** The schema of the endpoints of one caller. `checkEndpoints` checks their addresses against `allowHosts`. */
-export const callerEndpointsSchema = z
-  .record(
-    z.string().check(z.regex(ENDPOINT_NAME, NAME_OF_ENDPOINT_RULE)),
-    z.strictObject(
-      {
-        url: z.string(URL_RULE).check(z.refine(isEndpointUrl, URL_RULE)),
-        secrets: z
-          .array(
-            z
-              .string(SECRET_RULE)
-              .check(z.refine((secret) => decodeSecret(secret) !== undefined, SECRET_RULE)),
-            SECRETS_RULE,
-          )
-          .check(
-            z.minLength(1, "must contain at least one secret"),
-            z.maxLength(MAX_SECRETS, `must contain at most ${MAX_SECRETS} secrets`),
-          ),
-      } satisfies Fields<WebhookEndpoint>,
-      "must be an object with url and secrets",
-    ),
-    ENDPOINTS_RULE,
-  )
-  .check(
-    z.refine(
-      (endpoints) => Object.keys(endpoints).length <= MAX_ENDPOINTS,
-      `must have at most ${MAX_ENDPOINTS} endpoints`,
-    ),
-  );
+export const callerEndpointsSchema = /* @__PURE__ */ (() =>
+  z
+    .record(
+      z.string().check(z.regex(ENDPOINT_NAME, NAME_OF_ENDPOINT_RULE)),
+      z.strictObject(
+        {
+          url: z.string(URL_RULE).check(z.refine(isEndpointUrl, URL_RULE)),
+          secrets: z
+            .array(
+              z
+                .string(SECRET_RULE)
+                .check(z.refine((secret) => decodeSecret(secret) !== undefined, SECRET_RULE)),
+              SECRETS_RULE,
+            )
+            .check(
+              z.minLength(1, "must contain at least one secret"),
+              z.maxLength(MAX_SECRETS, `must contain at most ${MAX_SECRETS} secrets`),
+            ),
+        } satisfies Fields<WebhookEndpoint>,
+        "must be an object with url and secrets",
+      ),
+      ENDPOINTS_RULE,
+    )
+    .check(
+      z.refine(
+        (endpoints) => Object.keys(endpoints).length <= MAX_ENDPOINTS,
+        `must have at most ${MAX_ENDPOINTS} endpoints`,
+      ),
+    ))();
 
 const ENDPOINTS_OF_CALLERS = "must be a function, or an object of callers and their endpoints";
 const ALLOW_HOSTS = "must be a list of host names";
 
 /** The schema of {@link WebhooksOptions}. */
-export const webhooksSchema = z.strictObject(
-  {
-    endpoints: z.union(
-      [
-        z.record(name, callerEndpointsSchema, ENDPOINTS_OF_CALLERS),
-        z.custom<FindEndpoints>((value) => typeof value === "function", ENDPOINTS_OF_CALLERS),
-      ],
-      ENDPOINTS_OF_CALLERS,
-    ),
-    allowHosts: z.optional(
-      z.array(z.string(ALLOW_HOSTS).check(z.minLength(1, "must not be empty")), ALLOW_HOSTS),
-    ),
-    timeoutSeconds: z.optional(
-      z
-        .number("must be a number of seconds")
-        .check(
-          z.positive("must be above 0"),
-          z.maximum(MAX_TIMEOUT_SECONDS, `must be at most ${MAX_TIMEOUT_SECONDS}`),
-        ),
-    ),
-  } satisfies Fields<WebhooksOptions>,
-  "must be an object with endpoints",
-);
+export const webhooksSchema = /* @__PURE__ */ (() =>
+  z.strictObject(
+    {
+      endpoints: z.union(
+        [
+          z.record(name, callerEndpointsSchema, ENDPOINTS_OF_CALLERS),
+          z.custom<FindEndpoints>((value) => typeof value === "function", ENDPOINTS_OF_CALLERS),
+        ],
+        ENDPOINTS_OF_CALLERS,
+      ),
+      allowHosts: z.optional(
+        z.array(z.string(ALLOW_HOSTS).check(z.minLength(1, "must not be empty")), ALLOW_HOSTS),
+      ),
+      timeoutSeconds: z.optional(
+        z
+          .number("must be a number of seconds")
+          .check(
+            z.positive("must be above 0"),
+            z.maximum(MAX_TIMEOUT_SECONDS, `must be at most ${MAX_TIMEOUT_SECONDS}`),
+          ),
+      ),
+    } satisfies Fields<WebhooksOptions>,
+    "must be an object with endpoints",
+  ))();
 
 function isEndpointUrl(value: string): boolean {
   if (value.length > MAX_URL_LENGTH || !URL.canParse(value)) return false;

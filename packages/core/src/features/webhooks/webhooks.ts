@@ -34,12 +34,8 @@ export interface WebhookDelivery extends Chore {
   readonly api: Webhooks;
   /** Sends the messages that are due, now and whenever the store tells of one. Returns at once. */
   readonly begin: () => undefined;
-  /**
-   * Sends the messages that are due. Resolves when they were sent, or when the time is over; then the rest is sent later.
-   *
-   * @param ms the time, in milliseconds
-   */
-  runBatch(ms: number): Promise<void>;
+  /** Sends the messages that are due. Resolves when they were sent, or when the time is over; then the rest is sent later. */
+  readonly flush: (ms: number) => Promise<void>;
   /** Begins no further attempt. Resolves when those in progress have ended. */
   readonly finish: () => Promise<void>;
 }
@@ -104,7 +100,7 @@ export function createWebhooks(parts: WebhooksParts): WebhookDelivery {
   return {
     api,
     begin,
-    async runBatch(ms) {
+    async flush(ms) {
       begin();
       const sent = loading?.then((sender) => sender.idle());
       if (sent !== undefined) await settlesWithin(sent, ms);

@@ -13,9 +13,9 @@ import { describe, expect, it, vi } from "vitest";
 import type { GatewayOptions } from "../../gateway-options/options.js";
 import { LINK_SECRET, MemoryResults } from "../../testing/memory-results.js";
 import { createTestGateway } from "../../testing/test-gateway.js";
-import type { ResultsOptions } from "../results/results-options.js";
-import { makeLink } from "../results/signed-links.js";
-import type { ResultStore, StoredImage } from "../results/store.js";
+import type { ResultsOptions } from "./results-options.js";
+import { makeLink } from "./signed-links.js";
+import type { ResultStore, StoredImage } from "./store.js";
 
 const NOW = Date.UTC(2026, 10, 22);
 const ID = "0123456789abcdef0123456789abcdef";

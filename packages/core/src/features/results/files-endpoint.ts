@@ -1,26 +1,23 @@
 import { GatewayError, unavailable } from "../../errors.js";
-import { type RefusalParts, reportRefusal } from "../../events.js";
+import { reportRefusal } from "../../events.js";
 import type { GatewayRequest, GatewayResponse } from "../../http.js";
 import { EXTENSIONS } from "../../images/form-body.js";
+import type { Kernel } from "../../kernel/feature.js";
 import type { RouteHost } from "../../kernel/route-host.js";
 import { listsTag } from "../../request/entity-tag.js";
 import { checkMethod, type GatewayRoute, readQuery } from "../../request/route.js";
 import { renderError } from "../../responses/envelope.js";
-import type { ReaderLimit } from "../../responses/reader-limit.js";
 import { finishWithin } from "../../util/async.js";
-import { cutRange, parseRange, type RequestedRange } from "../results/byte-range.js";
-import type { ServedImages } from "../results/results.js";
-import { checkLink } from "../results/signed-links.js";
-import type { ByteRange, StoredImage } from "../results/store.js";
-import { StoredBody, stopReading } from "../results/stored-body.js";
+import { cutRange, parseRange, type RequestedRange } from "./byte-range.js";
+import type { ServedImages } from "./results.js";
+import { checkLink } from "./signed-links.js";
+import type { ByteRange, StoredImage } from "./store.js";
+import { StoredBody, stopReading } from "./stored-body.js";
 
 /** What the route of stored images needs of the gateway. */
-export interface FilesParts extends RefusalParts {
+type FileServer = Pick<Kernel, "logger" | "refused" | "now" | "readerLimit"> & {
   readonly served: ServedImages;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  readonly readerLimit: ReaderLimit;
-}
+};
 
 /** The longest time that a store may take to open an image, or to read its secrets. */
 const OPEN_MS = 10_000;
@@ -31,7 +28,7 @@ const IMAGE_ID = /^[\da-f]{32}$/;
 const FILES = /^(.*?)\/v1\/images\/files\/(.+)$/;
 
 /** The route of `GET /v1/images/files/{id}`. */
-export function createFilesRoute({ respond, start }: RouteHost<unknown>, parts: FilesParts): GatewayRoute {
+export function createFilesRoute({ respond, start }: RouteHost<unknown>, parts: FileServer): GatewayRoute {
   return {
     pattern: FILES,
     respond: (request, [imageId = ""]) =>
@@ -49,7 +46,7 @@ export function createFilesRoute({ respond, start }: RouteHost<unknown>, parts: 
  * @param id the request's id
  */
 async function respondWithFile(
-  parts: FilesParts,
+  parts: FileServer,
   imageId: string,
   { request, id }: { readonly request: GatewayRequest; readonly id: string },
 ): Promise<GatewayResponse> {
@@ -73,7 +70,7 @@ async function respondWithFile(
  * that a client without a valid link learns nothing. The store is not called before the link is known to be valid.
  */
 async function checkPermission(
-  { served, now }: FilesParts,
+  { served, now }: FileServer,
   id: string,
   request: GatewayRequest,
 ): Promise<number> {
@@ -102,12 +99,12 @@ interface FileContext {
 
 /** A request with a valid link. */
 class FileRequest {
-  readonly #parts: FilesParts;
+  readonly #parts: FileServer;
   readonly #context: FileContext;
   /** An image never changes, so its id is its entity tag. */
   readonly #tag: string;
 
-  constructor(parts: FilesParts, context: FileContext) {
+  constructor(parts: FileServer, context: FileContext) {
     this.#parts = parts;
     this.#context = context;
     this.#tag = `"${context.imageId}"`;

@@ -1,8 +1,8 @@
-import type { AttemptCounts, AttemptHistory, ChannelError } from "../../channels/attempt-history.js";
-import { type Channel, readModelHealthId } from "../../channels/channel.js";
-import type { ChannelHealth } from "../../channels/health.js";
-import type { Pauses } from "../../channels/pauses.js";
-import type { ChannelPause, ChannelState, HealthStatus } from "../../contract/channel-state.js";
+import type { AttemptCounts, AttemptHistory, ChannelError } from "./attempt-history.js";
+import { type Channel, readModelHealthId } from "./channel.js";
+import type { ChannelHealth } from "./health.js";
+import type { Pauses } from "./pauses.js";
+import type { ChannelPause, ChannelState, HealthStatus } from "../contract/channel-state.js";
 
 /** The state of a channel, and what became of its latest attempts in this process. */
 export interface ChannelStatus extends ChannelState {
@@ -15,7 +15,8 @@ export interface ChannelStatus extends ChannelState {
 /** What the status of channels is read from. */
 export interface ChannelStatusParts {
   readonly health: ChannelHealth;
-  readonly pauses: Pick<Pauses, "find">;
+  /** `undefined`: no channel can be paused. */
+  readonly pauses: Pick<Pauses, "find"> | undefined;
   readonly history: Pick<AttemptHistory, "describe">;
 }
 
@@ -63,7 +64,7 @@ function findState(
       ...describe(id, health),
     }));
   });
-  const state = withPause(findHealth(channel, health), pauses.find(channel.id));
+  const state = withPause(findHealth(channel, health), pauses?.find(channel.id));
   return models.length === 0 ? state : { ...state, models };
 }
 
