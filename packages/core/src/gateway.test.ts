@@ -422,6 +422,14 @@ describe("keys", () => {
       expect(seen).not.toContain(key);
   });
 
+  it("in an error that the native endpoint relays with status 200 reach nobody", async () => {
+    const error = { code: "x", message: `${DASHSCOPE_KEY} sk-1234567890abcdef` };
+    const { postNative } = createTestGateway(() => Response.json({ error }));
+    const { status, text } = await postNative(body);
+    expect(status).toBe(200);
+    for (const key of [DASHSCOPE_KEY, "sk-1234567890abcdef"]) expect(text).not.toContain(key);
+  });
+
   it("of callers are not sent to providers, and providers' keys only to their own", async () => {
     const { post, calls } = createTestGateway();
     await post(body, { cookie: "a=b", "x-forwarded-for": "1.2.3.4", "openai-organization": "org" });

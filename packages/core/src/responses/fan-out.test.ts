@@ -65,6 +65,7 @@ describe("a request for several images of a model that makes one per call", () =
       data: [0, 1, 2].map((number) => ({ url: `https://dashscope.test/${number}.png`, revised_prompt: "" })),
       extra: { request_id: "id-0" },
     });
+    expect(Math.abs(Number(body["created"]) - Date.now() / 1000)).toBeLessThan(60);
     expect(calls.map((call) => call.body["parameters"])).toEqual(
       [0, 1, 2].map(() => ({ size: "1328*1328" })),
     );

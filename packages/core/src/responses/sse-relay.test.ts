@@ -52,6 +52,14 @@ describe("a stream that is relayed", () => {
     expect(await readAll(relay(endedSource(text)).stream)).toBe(text);
   });
 
+  it("lets other work have its turn after thousands of lines", async () => {
+    const { next } = relay(endedSource(":\n".repeat(10_000)));
+    let hadTurn = false;
+    setImmediate(() => (hadTurn = true));
+    await next();
+    expect(hadTurn).toBe(true);
+  });
+
   it("passes [DONE] and unknown events on", async () => {
     const text = `event: image_generation.partial_image\ndata: {}\n\ndata: [DONE]\n\n`;
     const { stream, events } = relay(endedSource(text));

@@ -189,6 +189,13 @@ describe("gateway.callers", () => {
     expect(revokedAt).toBe((await gateway.callers.find("shop"))?.revokedAt);
   });
 
+  it("refuses a wrong place or time in the audit", async () => {
+    const { callers } = open();
+    const refused = { code: "invalid_request_error", param: "before" };
+    await expect(callers.audit({ before: 1.5 })).rejects.toMatchObject(refused);
+    await expect(callers.pruneAudit({ before: "yesterday" })).rejects.toMatchObject(refused);
+  });
+
   it("changes and revokes at once in its own process, if the store tells nobody", async () => {
     const ledger = createMemoryLedger();
     const silent = { ...ledger, callers: { ...ledger.callers, watch: () => () => {} } };

@@ -59,11 +59,11 @@ describe("a task store that fails", () => {
     expect(await ledger.balance("me")).toEqual({ settled: "0", held: "0" });
   });
 
-  it("before it has marked a task as sent: the task runs later, by a timer of its own", async () => {
+  it("before it has marked a task as sent: the task runs later, after a pause, by a timer of its own", async () => {
     const ledger = createMemoryLedger();
-    let count = 0;
+    const times: number[] = [];
     const markSent: TaskStore["markSent"] = async (id) => {
-      if (count++ === 0) fail();
+      if (times.push(performance.now()) === 1) fail();
       return ledger.tasks.markSent(id);
     };
     const { repeat } = createManualRepeat();
@@ -77,6 +77,8 @@ describe("a task store that fails", () => {
       { timeout: 20_000 },
     );
     expect(calls).toHaveLength(1);
+    expect(times).toHaveLength(2);
+    expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(1_900);
   });
 
   it("and puts a task back late: the task that is sent meanwhile completes, although it was taken twice", async () => {

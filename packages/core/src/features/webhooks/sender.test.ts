@@ -480,6 +480,21 @@ describe("callers whose endpoints never respond", () => {
   });
 });
 
+it("an attempt that ends causes no look for messages if none was left out", async () => {
+  const { ledger, outbox, createSender } = simulate(() => 200);
+  for (let task = 0; task < 3; task++) await endTask(ledger, { webhooks: ["app"] });
+  let looks = 0;
+  const lease: Outbox["lease"] = (...args) => {
+    looks++;
+    return outbox.lease(...args);
+  };
+  const sender = createSender({ ...outbox, lease });
+  sender.wake();
+  await sender.idle();
+  expect(looks).toBe(1);
+  await sender.stop();
+});
+
 it("messages of more callers than a sender has room for are sent when others have ended", async () => {
   const callers = Array.from({ length: 300 }, (_, index) => `c${index}`);
   const endpoints = Object.fromEntries(callers.map((caller) => [caller, { app: endpointAt("app.example") }]));
