@@ -238,6 +238,7 @@ class EventReader implements LineReader {
     for (const event of found) this.#onEvent(event);
   }
 }
+
 /** Reads a body that is labelled as events, and detects by its first bytes whether it contains events. */
 export class StreamBodyReader implements LineReader {
   readonly #handler: StreamBodyHandler;
