@@ -139,6 +139,7 @@ export function createGatewayKernel<
   const handler = createRequestHandler(kernel, {
     families: setup.listFamilies(),
     cors: contributed.cors,
+    changes: contributions.flatMap(({ changeResponse = [] }) => changeResponse),
     createRoutes: (host) => contributions.flatMap(({ routes }) => routes?.(host) ?? []),
     describeUnserved: setup.describeUnserved,
   });
@@ -186,8 +187,9 @@ function openKernel<Options extends RelatedOptions>(
   const now = dependencies.now ?? Date.now;
   const { contributed } = lateBound;
   const ownLogger = createSafeLogger(options.logger ?? consoleLogger);
-  const observations = features.map((feature) => feature.observe?.(ownLogger, now));
-  const observation = observations.find((observed) => observed !== undefined);
+  const { observation } = joinParts(
+    features.map((feature) => ({ observation: feature.observe?.(ownLogger, now) })),
+  );
   const logger = observation?.logger ?? ownLogger;
   const context = {
     ledger,
@@ -256,6 +258,7 @@ function joinContributions<Options extends RelatedOptions>(
         routes: _routes,
         chores: _chores,
         beforeSend: _check,
+        changeResponse: _change,
         configure: _configure,
         api: _api,
         ...parts

@@ -6,6 +6,7 @@ import type { Chore } from "../contract/chore.js";
 import type { Cors } from "../contract/cors.js";
 import type { CallObservation } from "../contract/observer.js";
 import type { BeforeSend } from "../events.js";
+import type { GatewayRequest, GatewayResponse } from "../http.js";
 import type { Logger } from "../logger.js";
 import type { RelatedOptions } from "../options/options.js";
 import type { GatewayRoute } from "../request/route.js";
@@ -72,6 +73,11 @@ export interface Contribution<Api extends object = object, Options extends Relat
    * request, and nothing is charged. Those of several features are called in their order, and then that of the options.
    */
   readonly beforeSend?: BeforeSend | undefined;
+  /**
+   * Returns a response in place of another one, such as with a further header. Called for every response but that to a preflight of CORS,
+   * before a streamed body begins. Those of several features are called in their order. If it throws, the response stays as it was.
+   */
+  readonly changeResponse?: ResponseChange | undefined;
   /** Added to the object of the gateway. */
   readonly api?: Api;
   /** Called with each set of options that is loaded. */
@@ -94,8 +100,17 @@ export interface Contribution<Api extends object = object, Options extends Relat
   readonly countsPeriods?: boolean | undefined;
 }
 
+/** See {@link Contribution.changeResponse}. */
+export type ResponseChange = (
+  request: Pick<GatewayRequest, "method" | "url" | "headers">,
+  response: GatewayResponse,
+) => GatewayResponse;
+
 /** What the features of a gateway have contributed together. */
-export type Contributed = Omit<Contribution, "routes" | "beforeSend" | "api" | "configure">;
+export type Contributed = Omit<
+  Contribution,
+  "routes" | "beforeSend" | "changeResponse" | "api" | "configure"
+>;
 
 /** What depends on the options of the moment before the features have added to it. */
 export type Configuring<Options extends RelatedOptions> = Omit<

@@ -230,7 +230,7 @@ class WaitingClient implements CallClient {
   /** Begins a stream when the time of `heartbeatSeconds` is over, with or without its response. */
   async #beginInTime(
     serving: Promise<GatewayResponse>,
-    admission: Admitted,
+    admission: Admitted | undefined,
     { call, client, heartbeatMs }: EarlyClient,
   ): Promise<GatewayResponse> {
     const leftMs = Math.max(0, this.#arrivedAt + heartbeatMs - performance.now());
@@ -239,7 +239,7 @@ class WaitingClient implements CallClient {
     this.early = serving;
     const body = beginEarly(serving, { heartbeatMs, client, logger: call.logger });
     const head = renderStream(body, toContext(call));
-    return { ...head, headers: admission.addLimits(head.headers) };
+    return admission === undefined ? head : { ...head, headers: admission.addLimits(head.headers) };
   }
 
   /** Reports a failure, and returns the response to it. */

@@ -6,7 +6,7 @@ import type { GatewayRequest, GatewayResponse } from "../http.js";
 import type { RelatedOptions } from "../options/options.js";
 import { createRouteMatcher, type Endpoint, type GatewayRoute, listEndpoints } from "../request/route.js";
 import { renderError } from "../responses/envelope.js";
-import type { Configured, Kernel } from "./feature.js";
+import type { Configured, Kernel, ResponseChange } from "./feature.js";
 import { closedError } from "./lifecycle.js";
 import { holdHost, runPipeline } from "./pipeline.js";
 import type { RouteHost } from "./route-host.js";
@@ -17,6 +17,8 @@ export interface HandlerContext<Options extends RelatedOptions> {
   readonly families: readonly Family[];
   /** `undefined`: pages of other origins may read nothing. */
   readonly cors: Cors | undefined;
+  /** What they change in responses. */
+  readonly changes: readonly ResponseChange[];
   /** Creates the routes of the features. */
   readonly createRoutes: (host: RouteHost<Configured<Options>>) => readonly GatewayRoute[];
   /** Describes a path that is not served. */
@@ -36,16 +38,25 @@ type NamedRequest = Pick<GatewayRequest, "method" | "url" | "headers">;
 /** Connects the paths of a gateway with what responds to them: the pipeline, and the routes of the features. */
 export function createRequestHandler<Options extends RelatedOptions>(
   kernel: Kernel<Options>,
-  { families, cors, createRoutes, describeUnserved }: HandlerContext<Options>,
+  { families, cors, changes, createRoutes, describeUnserved }: HandlerContext<Options>,
 ): RequestHandler {
   const { basePath, createId, current, isClosing, start, track } = kernel;
   const render = (error: GatewayError, id = createId()): GatewayResponse =>
     renderError(error, { id, redact: currentRedaction(kernel) });
   const toNotFound = (request: NamedRequest): GatewayError =>
     new GatewayError("not_found", describeUnserved(request));
-  const addCors: Cors["addHeaders"] = (request, response) =>
-    cors === undefined ? response : cors.addHeaders(request, response);
-  const notFound: RequestHandler["notFound"] = (request) => addCors(request, render(toNotFound(request)));
+  const finish: ResponseChange = (request, response) => {
+    const changed = changes.reduce((last, change) => {
+      try {
+        return change(request, last);
+      } catch (error) {
+        kernel.logger.error({ err: error }, "A feature could not change a response.");
+        return last;
+      }
+    }, response);
+    return cors === undefined ? changed : cors.addHeaders(request, changed);
+  };
+  const notFound: RequestHandler["notFound"] = (request) => finish(request, render(toNotFound(request)));
 
   /** Refuses a request for a path of the gateway that makes no images. */
   const refuseEarly = (error: GatewayError, request: GatewayRequest, id = createId()): GatewayResponse =>
@@ -93,12 +104,12 @@ export function createRequestHandler<Options extends RelatedOptions>(
     if (cors !== undefined && announced !== undefined)
       return Promise.resolve(cors.allowPreflight(request, createId()));
     if (route === "unserved") {
-      return Promise.resolve(addCors(request, refuseEarly(toNotFound(request), request)));
+      return Promise.resolve(finish(request, refuseEarly(toNotFound(request), request)));
     }
     const responds =
       "operation" in route ? respond(route, request) : route.route.respond(request, route.groups);
-    return cors?.concerns(request) === true
-      ? responds.then((responded) => cors.addHeaders(request, responded))
+    return changes.length > 0 || cors?.concerns(request) === true
+      ? responds.then((responded) => finish(request, responded))
       : responds;
   };
 

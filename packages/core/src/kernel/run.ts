@@ -45,7 +45,7 @@ export interface CallClient {
   fail(error: unknown, commit: Commit): GatewayResponse | Promise<GatewayResponse>;
   /** Decides what the client gets while the response is made: a stream may begin before. */
   readonly deliver?:
-    | ((serving: Promise<GatewayResponse>, admission: Admitted) => Promise<GatewayResponse>)
+    | ((serving: Promise<GatewayResponse>, admission: Admitted | undefined) => Promise<GatewayResponse>)
     | undefined;
 }
 
@@ -85,9 +85,7 @@ export async function run(
     throw error;
   }
   const serving = serve(parts, call, { client, admission, commit: new Commit(hold) });
-  return client.deliver === undefined || admission === undefined
-    ? await serving
-    : await client.deliver(serving, admission);
+  return client.deliver === undefined ? await serving : await client.deliver(serving, admission);
 }
 
 function takeHold(parts: RunParts, call: NormalizedCall, client: CallClient): Hold | Promise<Hold> {
