@@ -120,7 +120,6 @@ export function createTaskWorker(
   async function takeWhileWanted(): Promise<void> {
     while (isWakeWanted) {
       isWakeWanted = false;
-      if (running.size >= concurrency) return;
       const { isFull } = await take(concurrency);
       if (isFull) isWakeWanted = true;
     }
