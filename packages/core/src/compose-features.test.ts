@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import {
   alerts,
   budgets,
+  type ComposeOptions,
   callers,
   channelControl,
-  type ComposeOptions,
   composeGateway,
   continuedCalls,
   estimates,

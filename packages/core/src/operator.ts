@@ -1,4 +1,5 @@
 export type { AttemptCounts, ChannelError } from "./channels/attempt-history.js";
+export type { ChannelStatus } from "./channels/channel-status.js";
 export type { ChannelPause, ChannelState, KeyStatus, ModelStatus } from "./contract/channel-state.js";
 export type { BudgetReports, BudgetStatus } from "./features/budgets/read-budgets.js";
 export type {
@@ -20,7 +21,6 @@ export type {
 } from "./features/callers/callers.js";
 export type { ChannelControl, GatewayStatus } from "./features/channel-control/channel-control.js";
 export type { PauseOptions, ResumeOptions } from "./features/channel-control/pauses.js";
-export type { ChannelStatus } from "./channels/channel-status.js";
 export type {
   ChannelProbe,
   ChannelProbeOptions,
@@ -34,7 +34,7 @@ export type { LimitReports, LimitStatus } from "./features/limits/read-limits.js
 export type { WebhookEndpointName, WebhookFilter, WebhookMessage } from "./features/outbox/outbox.js";
 export type { Refusal } from "./features/refusals/refusal.js";
 export type { Refusals } from "./features/refusals/refusals.js";
+export type { RunTasksOptions, TaskBatch } from "./features/tasks/tasks-feature.js";
 export type { GatewayUsage } from "./features/usage/usage-history.js";
 export type { Webhooks } from "./features/webhooks/webhooks.js";
-export type { RunTasksOptions, TaskBatch } from "./features/tasks/tasks-feature.js";
 export type { OptionSource } from "./options/options.js";

@@ -1,8 +1,9 @@
-export type { SseEvent, SseReader } from "./responses/event-reader.js";
 export type { AbandonedStream, RelayEnding } from "./responses/relay.js";
 export {
   createSseReader,
   type RelayEnd,
   type RelayOptions,
   relaySse,
+  type SseEvent,
+  type SseReader,
 } from "./responses/sse.js";

@@ -9,7 +9,7 @@ import { listen } from "../support/listen.js";
 import { describeWithService } from "../support/needs-service.js";
 import { POSTGRES } from "../support/postgres-service.js";
 import { spawnServer } from "../support/spawn-server.js";
-import { type LedgerPlan, openPlannedLedger, type JobPlan } from "./job-server.js";
+import { type JobPlan, type LedgerPlan, openPlannedLedger } from "./job-server.js";
 
 const PROGRAM = new URL("job-server.ts", import.meta.url);
 const CALLER_KEY = "caller-canary-8c33f0";

@@ -1,6 +1,7 @@
 import type { RowGroup } from "./row.js";
 import { CLIENTS, CLOSINGS } from "./rows-of-clients.js";
 import { EARLY_STREAMS } from "./rows-of-early-streams.js";
+import { JOBS } from "./rows-of-jobs.js";
 import { LABELS } from "./rows-of-labels.ts";
 import { LARGE_RESPONSES } from "./rows-of-large-responses.js";
 import { LEDGERS } from "./rows-of-ledgers.js";
@@ -11,7 +12,6 @@ import { REPORTS } from "./rows-of-reports.js";
 import { SEVERAL_CALLS } from "./rows-of-several-calls.js";
 import { CONNECTIONS, EVENTS } from "./rows-of-streams.js";
 import { SUCCESSES } from "./rows-of-successes.js";
-import { JOBS } from "./rows-of-jobs.js";
 
 /** Every possible outcome of a request. The tests run these rows, and `docs/settlement.md` shows them. */
 export const GROUPS: readonly RowGroup[] = [

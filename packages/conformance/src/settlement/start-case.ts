@@ -4,10 +4,10 @@ import { type ChannelOptions, createGateway, type Gateway, type GatewayOptions }
 import { toNodeHandler } from "@calotype/node";
 import { listen } from "../support/listen.js";
 import { CALLER_KEY, CHANNEL_KEY } from "../support/test-gateway.js";
+import { JOB_FAMILY } from "./job-family.js";
 import { report } from "./making.js";
 import type { Row } from "./row.js";
 import { accepts, makes, type Script } from "./script.js";
-import { JOB_FAMILY } from "./job-family.js";
 import {
   isOpenAi,
   isQwenImage,

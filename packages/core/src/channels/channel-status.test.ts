@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { type Channel, createChannel } from "./channel.js";
-import { type ChannelHealth, createChannelHealth } from "./health.js";
-import { DEFAULT_HEALTH_POLICY } from "./health-record.js";
 import type { ChannelPause, ChannelState } from "../contract/channel-state.js";
 import type { AttemptFailure } from "../families/failure.js";
 import { seedream } from "../families/seedream/seedream.js";
+import { type Channel, createChannel } from "./channel.js";
 import { findChannelStates } from "./channel-status.js";
+import { type ChannelHealth, createChannelHealth } from "./health.js";
+import { DEFAULT_HEALTH_POLICY } from "./health-record.js";
 
 const START = Date.parse("2026-11-21T09:00:00Z");
 

@@ -1,8 +1,8 @@
+import type { ChannelPause, ChannelState, HealthStatus } from "../contract/channel-state.js";
 import type { AttemptCounts, AttemptHistory, ChannelError } from "./attempt-history.js";
 import { type Channel, readModelHealthId } from "./channel.js";
 import type { ChannelHealth } from "./health.js";
 import type { Pauses } from "./pauses.js";
-import type { ChannelPause, ChannelState, HealthStatus } from "../contract/channel-state.js";
 
 /** The state of a channel, and what became of its latest attempts in this process. */
 export interface ChannelStatus extends ChannelState {

@@ -1,8 +1,8 @@
 import type { ImageRequest, ImageResult, ResponseFormat } from "../types.js";
 import type { JsonObject } from "../util/json.js";
 import type { FailedResponse, UpstreamFailure } from "./failure.js";
-import type { ResponseShape, StreamReader, StreamShape } from "./response-shape.js";
 import type { JobProtocol } from "./job.js";
+import type { ResponseShape, StreamReader, StreamShape } from "./response-shape.js";
 import type { UpstreamCall } from "./upstream-call.js";
 
 /**

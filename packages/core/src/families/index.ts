@@ -35,6 +35,15 @@ export type { BackgroundRules, Capabilities, LayerRules } from "./capabilities.j
 export type { Dialect } from "./dialect.js";
 export type { FailedResponse, UpstreamFailure } from "./failure.js";
 export type { Family, FieldTypes, NativeEndpoint, NativePath, NormalizeContext } from "./family.js";
+export type {
+  JobProtocol,
+  JobState,
+  ProviderJob,
+  ProviderTask,
+  Submission,
+  TaskProtocol,
+  TaskState,
+} from "./job.js";
 export { qwenImage } from "./qwen-image/qwen-image.js";
 export type { ResponseShape, StreamReader, StreamResult, StreamShape } from "./response-shape.js";
 export { seedream } from "./seedream/seedream.js";
@@ -48,14 +57,5 @@ export {
   readMadeImage,
   readText,
 } from "./shared.js";
-export type {
-  JobProtocol,
-  JobState,
-  ProviderJob,
-  ProviderTask,
-  Submission,
-  TaskProtocol,
-  TaskState,
-} from "./job.js";
 export type { UpstreamBody, UpstreamCall } from "./upstream-call.js";
 export { countUpstreamCalls } from "./upstream-calls.js";

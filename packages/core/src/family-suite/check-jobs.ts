@@ -1,5 +1,5 @@
 import { findDialect, findJobs } from "../channels/channel.js";
-import type { ProviderJob, JobProtocol } from "../families/job.js";
+import type { JobProtocol, ProviderJob } from "../families/job.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";
 import { checkOutcome, normalize } from "./check-exchanges.js";
 import { require, requireSame } from "./expect.js";

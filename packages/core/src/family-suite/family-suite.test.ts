@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Family } from "../families/family.js";
+import type { JobProtocol } from "../families/job.js";
 import { qwenImage } from "../families/qwen-image/qwen-image.js";
 import { seedream } from "../families/seedream/seedream.js";
-import type { JobProtocol } from "../families/job.js";
 import { darkroom } from "../testing/darkroom.js";
 import { painter } from "../testing/painter.js";
 import { createFamilyChecks } from "./create-family-checks.js";

@@ -17,13 +17,13 @@ import { callerSchema } from "../options/caller-schema.js";
 import { checkAccess, checkCallers } from "../options/check-callers.js";
 import { checkFamilyNames } from "../options/check-models.js";
 import { checkProviders } from "../options/check-providers.js";
-import { findOldName } from "./old-names.js";
 import { findTypeProblems, throwProblems } from "../options/problems.js";
 import { callOptions, nameOptions, providerOptions } from "../options/schema.js";
 import { boolean, hook, withMethods } from "../options/schema-parts.js";
 import type { Fields } from "../util/parse-fields.js";
 import { familiesSchema } from "./families-schema.js";
 import { LOADABLE, type LoadedOptions, loadOptions } from "./load.js";
+import { findOldName } from "./old-names.js";
 import type { GatewayOptions } from "./options.js";
 
 /** The families that every gateway has. All others are passed in `families`. */

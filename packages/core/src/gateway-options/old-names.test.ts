@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createGateway } from "../gateway.js";
-import { OLD_NAMES } from "./old-names.js";
 import { GatewayOptionsError } from "../options/options-error.js";
+import { OLD_NAMES } from "./old-names.js";
 import type { GatewayOptions } from "./options.js";
 
 const GOOD = {

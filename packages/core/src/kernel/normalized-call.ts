@@ -9,8 +9,8 @@ import type { ResolvedModel } from "../models/resolve-model.js";
 import type { Call, CallReport } from "../responses/call.js";
 import type { Caller, CallerLimits, ImageRequest, ResultImage } from "../types.js";
 import type { Probe } from "../upstream/dispatch.js";
-import type { StoredJobs } from "../upstream/stored-jobs.js";
 import type { LoadReferences } from "../upstream/references.js";
+import type { StoredJobs } from "../upstream/stored-jobs.js";
 import type { ByteCount } from "../util/held-bytes.js";
 
 /** Creates the stored jobs of a call. `undefined` if its providers do not work with jobs. */

@@ -25,7 +25,7 @@ import type { JsonObject } from "../util/json.js";
 import type { Admitted, Repeatable } from "./admission.js";
 import { createTracker, type Tracker } from "./lifecycle.js";
 import { type NormalizeParts, normalizeFields } from "./normalize-fields.js";
-import { type OpenStoredJobs, NormalizedCall } from "./normalized-call.js";
+import { NormalizedCall, type OpenStoredJobs } from "./normalized-call.js";
 import { type CallClient, type RunParts, run } from "./run.js";
 import type { Submissions } from "./submissions.js";
 

@@ -1,8 +1,24 @@
+import { createParser, type EventSourceParser } from "eventsource-parser";
 import { type BodyKind, detectBody } from "../upstream/body-kind.js";
 import { type Awaitable, startNextTurn } from "../util/async.js";
 import { encodeText } from "../util/utf8.js";
-import { EventReader, type SseEvent, type SseReader } from "./event-reader.js";
 import { type AbandonedStream, Relay, type RelayEnding } from "./relay.js";
+import { decodeLines, LineSplitter } from "./sse-lines.js";
+
+/** One server-sent event. In `data` lines longer than 16 KiB, strings longer than 8 KiB are shortened. */
+export interface SseEvent {
+  readonly event?: string | undefined;
+  readonly data: string;
+  /** The last id that the stream gave, with this event or before it. */
+  readonly id?: string | undefined;
+}
+
+/** Reads the events in the bytes of a stream. */
+export interface SseReader {
+  push(chunk: Uint8Array): void;
+  /** True if an event has begun and not ended. Text inserted at this point would become part of that event. */
+  readonly isInsideEvent: boolean;
+}
 
 /** How a relayed stream ended, and the first error that `onEvent` threw, if any. An error in `onEvent` does not stop the relay. */
 export type RelayEnd = RelayEnding & { readonly readError?: unknown };
@@ -148,6 +164,79 @@ export interface StreamBodyHandler {
   onEvent(event: SseEvent): void;
   /** Called with each chunk if the body is JSON although it is labelled as events. */
   onJson(chunk: Uint8Array): void;
+}
+
+/** An event is skipped if its lines, each shortened, have more characters than this. */
+const MAX_EVENT_CHARACTERS = 1024 * 1024;
+const BYTE_ORDER_MARK = "\uFEFF";
+
+/**
+ * `eventsource-parser` parses the events. It gets whole lines, whose long strings are shortened (see `sse-lines.ts`).
+ * So it never buffers an incomplete line, and the end of an event never depends on the next chunk.
+ *
+ * A class, because thousands of streams may be open: an object with its own getter takes ten times the memory.
+ */
+class EventReader implements LineReader {
+  lines = 0;
+  readonly #onEvent: (event: SseEvent) => void;
+  readonly #splitter: LineSplitter;
+  readonly #parser: EventSourceParser;
+  /** The events that the parser has found. */
+  #found: SseEvent[] = [];
+  #lastId: string | undefined;
+  #hasFields = false;
+  #eventCharacters = 0;
+
+  constructor(onEvent: (event: SseEvent) => void) {
+    this.#onEvent = onEvent;
+    this.#splitter = new LineSplitter((line) => this.#readLine(line));
+    this.#parser = createParser({
+      onEvent: (event) => {
+        this.#found.push({ event: event.event, data: event.data, id: this.#lastId });
+      },
+      // Called before `onEvent`, and for an event without data, too.
+      onId: (id) => {
+        this.#lastId = id;
+      },
+    });
+  }
+
+  push(chunk: Uint8Array): void {
+    if (this.isInsideEvent || !this.#splitter.isWhole(chunk)) return this.#splitter.push(chunk);
+    const text = decodeLines(chunk);
+    for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) this.lines++;
+    this.#parser.feed(text);
+    this.#report();
+  }
+
+  get isInsideEvent(): boolean {
+    return this.#hasFields || !this.#splitter.isAtLineStart;
+  }
+
+  #readLine(line: string): void {
+    // The parser removes a byte order mark itself.
+    const text = this.lines++ === 0 && line.startsWith(BYTE_ORDER_MARK) ? line.slice(1) : line;
+    if (text !== "" && !text.startsWith(":")) {
+      this.#hasFields = true;
+      this.#eventCharacters += text.length;
+      if (this.#eventCharacters > MAX_EVENT_CHARACTERS) return this.#parser.reset();
+    }
+    this.#parser.feed(`${line}\n`);
+    if (text === "") this.#endEvent();
+  }
+
+  #endEvent(): void {
+    this.#hasFields = false;
+    this.#eventCharacters = 0;
+    this.#report();
+  }
+
+  #report(): void {
+    if (this.#found.length === 0) return;
+    const found = this.#found;
+    this.#found = [];
+    for (const event of found) this.#onEvent(event);
+  }
 }
 
 /** Reads a body that is labelled as events, and detects by its first bytes whether it contains events. */

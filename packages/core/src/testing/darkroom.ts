@@ -1,6 +1,6 @@
 import type { Family } from "../families/family.js";
+import type { JobProtocol, ProviderJob } from "../families/job.js";
 import { readText } from "../families/shared.js";
-import type { ProviderJob, JobProtocol } from "../families/job.js";
 import { countUpstreamCalls } from "../families/upstream-calls.js";
 import type { Usage } from "../types.js";
 import { isJsonObject, type JsonObject } from "../util/json.js";

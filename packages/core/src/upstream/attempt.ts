@@ -11,7 +11,6 @@ import type { Awaitable } from "../util/async.js";
 import { openFlow, StagedFlow } from "../util/chunk-flow.js";
 import { detectBody } from "./body-kind.js";
 import { findErrorMessage } from "./failure.js";
-import type { AttemptContext, StoredJob } from "./stored-jobs.js";
 import {
   type BodyStart,
   isLabelledAsEvents,
@@ -22,6 +21,7 @@ import {
   readStart,
 } from "./read.js";
 import type { LoadReferences } from "./references.js";
+import type { AttemptContext, StoredJob } from "./stored-jobs.js";
 import {
   type Transport,
   TransportError,

@@ -23,8 +23,7 @@ import {
   type PreparedAttempt,
   sendAttempt,
 } from "./attempt.js";
-import { hideContent, redactFailure, mayHaveMadeImage, maySendAgain, toUpstreamError } from "./failure.js";
-import type { StoredJob, StoredJobs } from "./stored-jobs.js";
+import { hideContent, mayHaveMadeImage, maySendAgain, redactFailure, toUpstreamError } from "./failure.js";
 import type { JobParts } from "./provider-job.js";
 import {
   type AttemptResult,
@@ -38,6 +37,7 @@ import {
   toStartedAttempt,
 } from "./report-attempt.js";
 import { findSkipped } from "./skipped.js";
+import type { StoredJob, StoredJobs } from "./stored-jobs.js";
 import type { TransportResponse } from "./transport.js";
 
 /** What dispatch needs of the gateway. */

@@ -1,5 +1,5 @@
 import type { AttemptFailure } from "../families/failure.js";
-import type { ProviderJob, JobProtocol, JobState } from "../families/job.js";
+import type { JobProtocol, JobState, ProviderJob } from "../families/job.js";
 import type { UpstreamCall } from "../families/upstream-call.js";
 import type { Usage } from "../types.js";
 import { isJsonObject } from "../util/json.js";
@@ -16,9 +16,9 @@ import {
   sendOnce,
 } from "./attempt.js";
 import { mayHaveMadeImage } from "./failure.js";
-import type { AttemptContext, StoredJob } from "./stored-jobs.js";
 import { findPollWait } from "./poll-wait.js";
 import { type JsonResponse, parseResponse, readHead, tooLargeError } from "./read.js";
+import type { AttemptContext, StoredJob } from "./stored-jobs.js";
 import {
   type Transport,
   TransportError,

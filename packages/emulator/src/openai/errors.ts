@@ -3,9 +3,9 @@ import type { FieldProblem } from "../read-fields.js";
 import { Refusal } from "../refusal.js";
 import {
   azureErrors,
-  type OpenaiErrorFacts,
   factsOf,
   type OpenaiErrorCode,
+  type OpenaiErrorFacts,
   openaiErrors,
 } from "./error-codes.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { toCases, expectRefusal, sendToRefusing } from "../../testing/send-to-refusing.js";
+import { expectRefusal, sendToRefusing, toCases } from "../../testing/send-to-refusing.js";
 import { toQwenImageFailure } from "./response.js";
 
 const CODES = toCases([

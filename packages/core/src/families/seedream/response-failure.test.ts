@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { AGAIN, toCases, expectRefusal, sendToRefusing } from "../../testing/send-to-refusing.js";
+import { AGAIN, expectRefusal, sendToRefusing, toCases } from "../../testing/send-to-refusing.js";
 import type { UpstreamFailureKind } from "../../types.js";
 import { toSeedreamFailure } from "./response.js";
 

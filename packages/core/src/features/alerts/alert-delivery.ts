@@ -1,17 +1,17 @@
 import { PERIOD_NEEDS_STORE } from "../../auth/check-caller.js";
+import { createDelivery } from "../../billing/delivery.js";
 import { findAbility } from "../../billing/ledger-ability.js";
+import type { Chore } from "../../contract/chore.js";
 import type { Feature } from "../../kernel/feature.js";
+import type { Logger } from "../../logger.js";
 import type { RelatedOptions } from "../../options/options.js";
 import { throwProblems } from "../../options/problems.js";
-import { createDelivery } from "../../billing/delivery.js";
-import type { Chore } from "../../contract/chore.js";
-import type { Logger } from "../../logger.js";
 import { toPlainError } from "../../redact.js";
 import { BUDGET_STORE, type BudgetAlert } from "../budgets/budget-store.js";
 import { OUTBOX, type Outbox } from "../outbox/outbox.js";
 import { createAlertMessages } from "../webhooks/alert-messages.js";
-import type { WebhooksFeature } from "../webhooks/webhooks-feature.js";
 import type { WebhookEndpoints } from "../webhooks/endpoints.js";
+import type { WebhooksFeature } from "../webhooks/webhooks-feature.js";
 
 /** The options of {@link alerts}. */
 export interface AlertsOptions<Options extends RelatedOptions = RelatedOptions> {
@@ -75,7 +75,7 @@ function createAlertDelivery({ outbox, onBudget, endpoints, logger }: AlertRecei
             }
             await onBudget?.(alert);
           },
-          done: (alerts) => outbox.done("alert", alerts),
+          done: (ended) => outbox.done("alert", ended),
           onFailure: ({ id, caller }, error) =>
             logger.error(
               { alert: id, caller, err: toPlainError(error) },

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { PriceTables } from "../../billing/model-details.js";
 import { createPriceList } from "../../billing/pricing.js";
 import { type ChannelOptions, createChannel } from "../../channels/channel.js";
+import type { ChannelStatus } from "../../channels/channel-status.js";
 import { qwenImage } from "../../families/qwen-image/qwen-image.js";
 import { seedream } from "../../families/seedream/seedream.js";
 import { createGateway, type Gateway } from "../../gateway.js";
@@ -14,7 +15,6 @@ import {
   refusedConnection,
 } from "../../testing/test-gateway.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
-import type { ChannelStatus } from "../../channels/channel-status.js";
 import { estimateProbe, type ProbeEstimate } from "./probe-channel.js";
 
 interface Bench {

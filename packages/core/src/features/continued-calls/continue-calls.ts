@@ -7,7 +7,7 @@ import { findJobs } from "../../channels/channel.js";
 import { createReport, type RequestReport } from "../../events.js";
 import type { GatewayResponse } from "../../http.js";
 import type { Configured, Feature, Kernel } from "../../kernel/feature.js";
-import { type OpenStoredJobs, NormalizedCall } from "../../kernel/normalized-call.js";
+import { NormalizedCall, type OpenStoredJobs } from "../../kernel/normalized-call.js";
 import { type CallClient, endFailed, endLost, NO_RESPONSE, run } from "../../kernel/run.js";
 import { RequestLogger } from "../../logger.js";
 import type { ResolvedModel } from "../../models/resolve-model.js";

@@ -12,8 +12,8 @@ import { type CallClient, endFailed, endLost, NO_RESPONSE, run } from "../../ker
 import { type Logger, RequestLogger } from "../../logger.js";
 import { readJson } from "../../request/json.js";
 import { toEnvelope } from "../../responses/envelope.js";
-import { createStoredJobs } from "../../upstream/stored-jobs.js";
 import { createReferenceLoader } from "../../upstream/references.js";
+import { createStoredJobs } from "../../upstream/stored-jobs.js";
 import type { TakenTask, TaskEnd } from "../task-store/task-store.js";
 import type { Tasks } from "./submit.js";
 import { openBody, removeBodies } from "./task-body.js";
