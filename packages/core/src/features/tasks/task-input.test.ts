@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { createPrivateObjects } from "../results/private-objects.js";
+import { keepBody } from "./task-body.js";
 import { readTaskInput, type TaskInput, writeTaskInput } from "./task-input.js";
 
 const INPUT: Omit<TaskInput, "version"> = {
@@ -30,4 +32,14 @@ describe("the input of a task", () => {
   ])("is refused if it is %s", (_case, json, message) => {
     expect(() => readTaskInput(json)).toThrow(new RegExp(message));
   });
+});
+
+it("a long body may be deleted from the store of results a day after its task must have begun", async () => {
+  const times: Date[] = [];
+  const objects = createPrivateObjects(
+    { put: async ({ expiresAt }) => void times.push(expiresAt), open: async () => undefined },
+    1_000,
+  );
+  await keepBody({ prompt: "x".repeat(300_000) }, { objects, neededUntil: 1_000 });
+  expect(times).toEqual([new Date(86_401_000)]);
 });

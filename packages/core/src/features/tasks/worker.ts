@@ -27,14 +27,6 @@ export interface TaskWorker extends Chore {
 /** The tasks of a ledger, and how many of them run at the same time. 0: only {@link TaskWorker.runBatch} runs tasks. */
 type QueuedTasks = Pick<Tasks, "store" | "objects" | "keepMs"> & { readonly concurrency: number };
 
-/** What was taken at once. `isFull`: more may wait. */
-interface TakenCount {
-  readonly count: number;
-  readonly isFull: boolean;
-}
-
-const NOTHING_TAKEN: TakenCount = { count: 0, isFull: false };
-
 /** How many tasks a batch runs at the same time if the worker runs none otherwise. */
 const BATCH_CONCURRENCY = 16;
 /** For how long the tasks of a caller that may not run more are left in the queue, unless one of its tasks ends before. */
@@ -62,23 +54,23 @@ export function createTaskWorker(
   let isWakeWanted = false;
   let pausedUntil = 0;
 
-  /** Takes tasks while at most `limit` of them run, and begins them. */
-  function take(limit: number): Promise<TakenCount> {
+  /** Takes tasks while at most `limit` of them run, and begins them. Returns how many. */
+  function take(limit: number): Promise<number> {
     const taking = lastTake.then(() => takeNow(limit - running.size));
     lastTake = taking;
     return taking;
   }
 
-  async function takeNow(room: number): Promise<TakenCount> {
-    if (room <= 0 || signal.aborted || performance.now() < pausedUntil) return NOTHING_TAKEN;
+  async function takeNow(room: number): Promise<number> {
+    if (room <= 0 || signal.aborted || performance.now() < pausedUntil) return 0;
     try {
       const taken = await store.take({ limit: room, except: crowded.list() });
       for (const task of taken) void keepWhile(running, run(task)).finally(fill);
-      return { count: taken.length, isFull: taken.length === room };
+      return taken.length;
     } catch (err) {
       logger.warn({ err }, "The task store failed; looking for tasks again soon.");
       pause();
-      return NOTHING_TAKEN;
+      return 0;
     }
   }
 
@@ -120,9 +112,7 @@ export function createTaskWorker(
   async function takeWhileWanted(): Promise<void> {
     while (isWakeWanted) {
       isWakeWanted = false;
-      if (running.size >= concurrency) return;
-      const { isFull } = await take(concurrency);
-      if (isFull) isWakeWanted = true;
+      await take(concurrency);
     }
   }
 
@@ -151,8 +141,7 @@ export function createTaskWorker(
       for (;;) {
         const now = performance.now();
         if (signal.aborted || now >= endsAt || now < pausedUntil) break;
-        const taken = await take(limit);
-        count += taken.count;
+        count += await take(limit);
         if (running.size === 0) break;
         await Promise.race(running);
       }
