@@ -167,6 +167,51 @@ describe("a gateway with features", () => {
     expect(charges).toEqual([]);
   });
 
+  it("has the response changes of its features, in their order, and the response itself if one throws", async () => {
+    const errors: string[] = [];
+    const stamp = (name: string, value: string): Feature => ({
+      name,
+      setup: () => ({
+        changeResponse: (_request, response) => ({
+          ...response,
+          headers: { ...response.headers, "x-stamp": `${response.headers["x-stamp"] ?? ""}${value}` },
+        }),
+      }),
+    });
+    const fail: Feature = {
+      name: "fail",
+      setup: () => ({
+        changeResponse() {
+          throw new TypeError("no table");
+        },
+      }),
+    };
+    const logger = { warn() {}, error: (_fields: object, message: string) => errors.push(message) };
+    const { gateway, post } = open([stamp("first", "a"), fail, stamp("second", "b")], { logger });
+
+    const made = await post({});
+    const refused = await post({ prompt: "" });
+    const unknown = await gateway.fetch(new Request("http://localhost/v1/other"));
+
+    expect([made, refused, unknown].map(({ status, headers }) => [status, headers.get("x-stamp")])).toEqual([
+      [200, "ab"],
+      [400, "ab"],
+      [404, "ab"],
+    ]);
+    expect(new Set(errors)).toEqual(new Set(["A feature could not change a response."]));
+  });
+
+  it("begins a stream in time, also without `limits`", async () => {
+    const provider = Promise.withResolvers<Response>();
+    const { post } = open([], { heartbeatSeconds: 0.01, fetch: () => provider.promise });
+
+    const response = await post({ stream: true });
+    provider.resolve(Response.json(ARK_RESPONSE));
+
+    expect(response.headers.get("content-type")).toMatch(/^text\/event-stream/);
+    expect(await response.text()).toContain(ARK_RESPONSE.data[0]?.url);
+  });
+
   it("closes only with a deadline that is a number", async () => {
     const { gateway } = open([]);
     await expect(gateway.close({ deadlineSeconds: Number.NaN })).rejects.toThrow(RangeError);
@@ -177,6 +222,16 @@ describe("a gateway with features", () => {
     const limited = { callers: [{ id: "me", key: "sk-me", limits: { concurrent: 1 } }] };
     expect(() => open([], limited)).toThrow("callers[0].limits needs the feature limits");
     expect(() => open([limits()], limited)).not.toThrow();
+  });
+
+  it("refuses two features that observe calls", () => {
+    const observe: Feature["observe"] = (logger) => ({
+      logger,
+      start: () => undefined,
+      watchChannels: () => () => {},
+    });
+    const observing = { name: "observing", observe, setup: () => ({}) };
+    expect(() => open([observing, observing])).toThrow("Two features contribute observation.");
   });
 
   it("refuses two features of one kind", () => {
