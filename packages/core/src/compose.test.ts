@@ -69,6 +69,23 @@ function refuse(word: string): Feature {
   };
 }
 
+/** A feature that adds to a header. */
+const stamp = (name: string, value: string): Feature => ({
+  name,
+  setup: () => ({
+    changeResponse: (_request, response) => ({
+      ...response,
+      headers: { ...response.headers, "x-stamp": `${response.headers["x-stamp"] ?? ""}${value}` },
+    }),
+  }),
+});
+
+const observe: Feature["observe"] = (logger) => ({
+  logger,
+  start: () => undefined,
+  watchChannels: () => () => {},
+});
+
 /** As JavaScript may do. */
 const passNull = (): unknown => Reflect.apply(composeGateway, undefined, [null, { families: [] }]);
 
@@ -169,15 +186,6 @@ describe("a gateway with features", () => {
 
   it("has the response changes of its features, in their order, and the response itself if one throws", async () => {
     const errors: string[] = [];
-    const stamp = (name: string, value: string): Feature => ({
-      name,
-      setup: () => ({
-        changeResponse: (_request, response) => ({
-          ...response,
-          headers: { ...response.headers, "x-stamp": `${response.headers["x-stamp"] ?? ""}${value}` },
-        }),
-      }),
-    });
     const fail: Feature = {
       name: "fail",
       setup: () => ({
@@ -225,11 +233,6 @@ describe("a gateway with features", () => {
   });
 
   it("refuses two features that observe calls", () => {
-    const observe: Feature["observe"] = (logger) => ({
-      logger,
-      start: () => undefined,
-      watchChannels: () => () => {},
-    });
     const observing = { name: "observing", observe, setup: () => ({}) };
     expect(() => open([observing, observing])).toThrow("Two features contribute observation.");
   });

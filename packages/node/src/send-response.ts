@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import process from "node:process";
 import { type ChunkFlow, type ChunkSink, type GatewayResponse, openFlow } from "@calotype/core/adapter";
 import { writeChunk } from "./write-chunk.js";
 
@@ -112,6 +113,7 @@ class ChunkWriter implements ChunkSink {
   readonly #chunks: ChunkFlow;
   readonly #resolve: () => void;
   #isWaiting = false;
+  #isJoining = false;
 
   /** @param resolve called when nothing more is written */
   constructor(res: ServerResponse, chunks: ChunkFlow, resolve: () => void) {
@@ -129,6 +131,7 @@ class ChunkWriter implements ChunkSink {
   chunk(chunk: Uint8Array): boolean {
     if (this.#res.destroyed) return false;
     try {
+      this.#joinWrites();
       this.#isWaiting = !writeChunk(this.#res, chunk);
       return !this.#isWaiting;
     } catch {
@@ -136,6 +139,22 @@ class ChunkWriter implements ChunkSink {
       this.#res.destroy();
       return false;
     }
+  }
+
+  /**
+   * Writes what comes in this turn at once. Node does this too, but only until the promises of the turn run, and the end of a body waits
+   * for one.
+   */
+  #joinWrites(): void {
+    const { socket } = this.#res;
+    if (this.#isJoining || socket === null) return;
+    this.#isJoining = true;
+    socket.cork();
+    const uncork = (): void => {
+      this.#isJoining = false;
+      socket.uncork();
+    };
+    queueMicrotask(() => process.nextTick(uncork));
   }
 
   end(): void {
