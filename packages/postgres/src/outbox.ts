@@ -293,10 +293,11 @@ const STATES: readonly WebhookMessage["state"][] = ["waiting", "delivered", "giv
 
 function readMessage(row: Row): WebhookMessage {
   const lastError = readOptional(row, "last_error");
-  const task = readText(row, "message_task");
+  // A message about an alert has its period.
+  const isAboutTask = readOptional(row, "period") === undefined;
   return {
     id: readText(row, "message_id"),
-    ...(task === "" ? { alert: readAlert(row).id } : { task }),
+    ...(isAboutTask ? { task: readText(row, "message_task") } : { alert: readAlert(row).id }),
     caller: readText(row, "alert_caller"),
     endpoint: readText(row, "endpoint"),
     state: readOneOf(row, "state", STATES),
