@@ -7,7 +7,7 @@ import {
   readDecimal,
 } from "../util/decimal.js";
 import { createLeaseQueue, type QueueEntry } from "./lease-queue.js";
-import type { Balance, HoldResult, KeptHoldStore, MinimalLedger, SettleResult } from "./ledger.js";
+import type { Balance, KeptHoldStore, MinimalLedger, SettleResult } from "./ledger.js";
 import {
   compareAge,
   copyRecord,
@@ -93,9 +93,6 @@ export interface MemoryMoneyOptions {
   readonly watcher?: Record<"add" | "takeBack", (record: UsageRecord) => void> | undefined;
 }
 
-const MADE: HoldResult = { ok: true };
-const IN_TIME: SettleResult = { isLate: false };
-
 /** Creates a ledger in the memory of this process that keeps the money and nothing else. */
 export function createMemoryMoney({ now, accounts, records, watcher }: MemoryMoneyOptions) {
   const holds = new Map<string, CountedHold>();
@@ -132,12 +129,12 @@ export function createMemoryMoney({ now, accounts, records, watcher }: MemoryMon
     const hold = holds.get(record.id);
     // An open hold has no record.
     const known = hold === undefined ? records.find(record.id) : undefined;
-    if (known?.state === "settled") return IN_TIME;
+    if (known?.state === "settled") return { isLate: false };
     if (hold !== undefined) endHold(hold);
     const copy = withPeriod(copyRecord(record), hold?.period ?? known?.period);
     if (known === undefined) {
       keep(copy);
-      return IN_TIME;
+      return { isLate: false };
     }
     // A sweep has already ended the hold.
     takeBack(known);
@@ -169,7 +166,7 @@ export function createMemoryMoney({ now, accounts, records, watcher }: MemoryMon
     async hold(hold) {
       checkHold(hold);
       const balance = makeHold(hold, now() + hold.ttlMs);
-      return balance === undefined ? MADE : { ok: false, balance };
+      return balance === undefined ? { ok: true } : { ok: false, balance };
     },
     async settle(record) {
       checkRecord(record);

@@ -274,27 +274,20 @@ export function toSettledRecord(
   const charged = { usage, images, made, request: request.bounds, callsWithImages, chargesHold };
   const charge = chargeOutcome(request.price, charged);
   const priceBasis = toPriceBasis(charged);
-  const { id, time, caller, group, model, operation, price } = request;
-  // One literal, because each request makes one: V8 needs no larger object for the fields that nearly all records have.
   const record: Writable<SettledRecord> = {
     state: "settled",
-    id,
-    time,
-    caller,
-    group,
-    model,
-    operation,
+    ...copyFacts(request),
     upstreamModel: sentTo.upstreamModel,
     channel: sentTo.channel,
-    attempts: sentTo.attempts.slice(-MAX_ATTEMPTS),
+    attempts: sentTo.attempts.slice(-MAX_ATTEMPTS).map((attempt) => ({ ...attempt })),
     status: outcome.status,
     images,
-    charge: price === undefined ? null : (charge?.amount ?? "0"),
+    charge: request.price === undefined ? null : (charge?.amount ?? "0"),
     // A clock may be set back.
     durationMs: Math.max(0, outcome.endedAt - request.receivedAt),
   };
-  addRareFacts(record, request);
-  if (price !== undefined) record.held = outcome.held ?? price.estimate(request.bounds).amount;
+  if (request.price !== undefined)
+    record.held = outcome.held ?? request.price.estimate(request.bounds).amount;
   if (outcome.errorCode !== undefined) record.errorCode = outcome.errorCode;
   if (usage !== undefined) record.usage = usage;
   if (reportedUsage !== undefined) record.reportedUsage = reportedUsage;
@@ -322,22 +315,12 @@ export function copyFacts(
     "id" | "time" | "caller" | "group" | "model" | "operation" | "task" | "endUser" | "tags"
   >,
 ): Omit<RequestFacts, "period" | "images" | "charge"> {
-  const { id, time, caller, group, model, operation } = request;
+  const { id, time, caller, group, model, operation, task, endUser, tags } = request;
   const facts: Writable<ReturnType<typeof copyFacts>> = { id, time, caller, group, model, operation };
-  addRareFacts(facts, request);
-  return facts;
-}
-
-/** What few requests have. */
-type RareFacts = Pick<RequestFacts, "task" | "endUser" | "tags">;
-
-function addRareFacts(
-  facts: Writable<RareFacts>,
-  { task, endUser, tags }: Pick<HoldRecord, keyof RareFacts>,
-): void {
   if (task !== undefined) facts.task = task;
   if (endUser !== undefined) facts.endUser = endUser;
   if (tags !== undefined) facts.tags = { ...tags };
+  return facts;
 }
 
 /** Returns the record with the period in which its hold was counted, and no other: a copy, unless it has it already. */

@@ -8,10 +8,8 @@ import { countMaxTokens, type RequestBounds, type TokenKind, toCount } from "./c
 export const OUTPUT_KINDS = ["output_image_tokens", "output_text_tokens"] as const;
 export const INPUT_KINDS = ["input_text_tokens", "input_image_tokens", "cached_input_tokens"] as const;
 
-const KINDS = [...OUTPUT_KINDS, ...INPUT_KINDS] as const;
-
 /** The counts of tokens. */
-export const TOKEN_COUNTS = ["output_tokens", "total_tokens", ...KINDS] as const;
+export const TOKEN_COUNTS = ["output_tokens", "total_tokens", ...OUTPUT_KINDS, ...INPUT_KINDS] as const;
 
 /** The counts from which a charge is computed. */
 const CHARGED_COUNTS = ["generated_images", ...TOKEN_COUNTS] as const satisfies readonly (keyof Usage)[];
@@ -112,12 +110,6 @@ export function cutUsage(reported: Usage, bounds: RequestBounds, images: number)
   const maxImages = Math.max(bounds.maxImages, images);
   const max = countMaxTokens(maxImages === bounds.maxImages ? bounds : { ...bounds, maxImages });
   const { all, output: maxOutput = all, input: maxInput = all, text: maxText = maxOutput } = max;
-  if (isPlain(reported) && (reported.generated_images ?? 0) <= maxImages) {
-    const { total_tokens = 0, output_tokens = total_tokens } = reported;
-    // Nearly every report. Otherwise each kind is looked at.
-    if (output_tokens <= maxOutput && total_tokens - output_tokens <= Math.min(maxInput, all - output_tokens))
-      return reported;
-  }
   // Each kind is cut by itself. The sums follow from the kinds: a kind that is derived from a cut sum would be wrong.
   const tokens = splitTokens(reported);
   let room = maxOutput;
@@ -144,11 +136,6 @@ export function cutUsage(reported: Usage, bounds: RequestBounds, images: number)
     if ((reported[name] ?? 0) > most[name]) (kept ??= { ...reported })[name] = most[name];
   }
   return kept ?? reported;
-}
-
-/** True if no tokens are of a known kind. */
-function isPlain(usage: Usage): boolean {
-  return KINDS.every((kind) => usage[kind] === undefined);
 }
 
 /** Returns a copy that shares nothing with the usage. */
