@@ -38,7 +38,7 @@ const OTHERS = [
   "packages/postgres",
   "packages/s3",
 ];
-/** At most one in so many survives. */
+/** Of this many mutants, at most one may survive. */
 const LIMIT = 10;
 
 const files = globSync(

@@ -33,7 +33,7 @@ export interface EntryTable {
     endpoints: readonly string[],
   ): void;
   addAlertMessages(alert: BudgetAlert, messages: readonly NewAlertMessage[]): void;
-  /** Deletes the messages of a task, none of which is to be sent. */
+  /** Deletes the messages of a task. They are not sent. */
   removeOfTask(task: number): void;
   /** Forgets alerts that waited for too long, and messages about such alerts. */
   removeOld(): void;

@@ -1,7 +1,7 @@
 import type { OutboxLedger, TaskLedger } from "@calotype/core/stores";
 import { type Bench, type OpenLedger, useLedger } from "../ledger-suite/open-ledger.js";
 
-/** A ledger with tasks, whose ends are told by messages. */
+/** A ledger with tasks. The end of a task is sent by messages. */
 export type TestedLedger = TaskLedger & OutboxLedger;
 
 /** Opens a new, empty ledger with tasks. */

@@ -13,7 +13,7 @@ export interface Chore {
   /**
    * In each round of the ledger, every 10 s: takes holds of processes that died, before the ledger ends those that are left.
    *
-   * @param once whether this is no round, but `gateway.runTasks()`
+   * @param once true for `gateway.runTasks()`, which is not one of the rounds
    * @returns a promise that is fulfilled when the calls of these holds have ended. It is in an object, because a round does not wait for it.
    */
   readonly takeOver?:

@@ -169,7 +169,7 @@ function addApis<Features>(
 
 const DEADLINE = "deadlineSeconds must be a number of seconds of at least 0; the gateway was not closed.";
 
-/** The members of a kernel that exist before what they refer to. */
+/** Members of the kernel that refer to parts that are created after it. */
 type LateBound<Options extends RelatedOptions> = Pick<
   Kernel<Options>,
   "contributed" | "track" | "current" | "load" | "reload" | "start" | "isClosing"
@@ -248,7 +248,7 @@ function createConfigure<Options extends RelatedOptions>(
   };
 }
 
-/** Joins what features contribute of which a gateway can have one. */
+/** Joins the contributions that a gateway can have only once, such as its admission. */
 function joinContributions<Options extends RelatedOptions>(
   contributions: readonly Contribution<object, Options>[],
 ): Contributed {
