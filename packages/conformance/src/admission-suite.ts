@@ -5,6 +5,7 @@ import { describeCooldowns } from "./admission-suite/describe-cooldowns.js";
 import { describeCounts } from "./admission-suite/describe-counts.js";
 import { describeHostileKeys } from "./admission-suite/describe-hostile-keys.js";
 import { describeIdempotency } from "./admission-suite/describe-idempotency.js";
+import { describePauses } from "./admission-suite/describe-pauses.js";
 import { describeWindows } from "./admission-suite/describe-windows.js";
 import type { OpenStore } from "./admission-suite/open-store.js";
 
@@ -17,6 +18,7 @@ export function describeAdmissionStore(name: string, open: OpenStore): void {
     describeAtomicity(open);
     describeIdempotency(open);
     describeCooldowns(open);
+    describePauses(open);
     describeHostileKeys(open);
   });
 }

@@ -26,6 +26,7 @@ export {
   type StoredHold,
   type TakenRecords,
 } from "./billing/stored-entries.js";
+export type { ChannelPause } from "./contract/channel-state.js";
 export { GatewayError } from "./errors.js";
 export {
   createAlert,

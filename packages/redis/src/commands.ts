@@ -1,6 +1,7 @@
 import type {
   AdmissionDecision,
   AdmissionRequest,
+  ChannelPause,
   Cooldown,
   Counts,
   CountsRequest,
@@ -12,10 +13,12 @@ import { type KeyNames, toSafeString } from "./keys.js";
 import type { RunningRequest } from "./renew-leases.js";
 import { ADMIT, FINISH, PROBE, READ_COUNTS, RENEW, SET_COOLDOWN } from "./scripts.js";
 import {
-  type CooldownList,
-  findCooldowns,
+  findState,
+  type StateList,
   toCooldownValue,
   toFinishedValue,
+  toPauseField,
+  toPauseValue,
   toRepeatDecision,
   toRunningValue,
 } from "./values.js";
@@ -30,10 +33,11 @@ export interface Commands {
   /** Extends the leases of requests of this caller. */
   renew(caller: string, batch: readonly RunningRequest[]): Promise<void>;
   setCooldown(channel: string, cooldown: Cooldown | undefined): Promise<void>;
+  setPause(channel: string, pause: ChannelPause | undefined): Promise<void>;
   /** Resolves if Redis accepts writes under the keys of this caller, or without a caller under those of cooldowns. */
   probe(caller: string | undefined): Promise<void>;
-  /** The cooldowns of the last reply. */
-  readonly lastCooldowns: CooldownList;
+  /** The cooldowns and pauses of the last reply. */
+  readonly lastState: StateList;
 }
 
 export interface CommandOptions {
@@ -51,12 +55,12 @@ export class UnreadableError extends Error {
 }
 
 export function createCommands({ run, keys, maxResponseBytes, leaseMs }: CommandOptions): Commands {
-  let lastCooldowns: CooldownList = [];
+  let lastState: StateList = [];
   // On a cluster one script cannot use two hash tags. The cooldowns are then a second script, sent at the same time.
   let isSplit = false;
 
   const runAdmit = async (request: AdmissionRequest, names: string[], args: string[]): Promise<unknown[]> => {
-    if (request.channels.length === 0) return toArray(await run(ADMIT, names, args));
+    if (!needsState(request)) return toArray(await run(ADMIT, names, args));
     if (!isSplit) {
       try {
         return toArray(await run(ADMIT, [...names, keys.cooldowns], args));
@@ -75,13 +79,17 @@ export function createCommands({ run, keys, maxResponseBytes, leaseMs }: Command
     return decided.with(1, now).with(2, cooldowns);
   };
 
+  const setState = async (field: string, value: string): Promise<void> => {
+    await run(SET_COOLDOWN, [keys.cooldowns], [field, value]);
+  };
+
   return {
     async admit(request) {
       const { names, args } = toAdmitInput(keys, request, leaseMs);
       const reply = await runAdmit(request, names, args);
       try {
-        const { decision, cooldowns } = readReply(reply, request);
-        if (cooldowns !== undefined) lastCooldowns = cooldowns;
+        const { decision, state } = readReply(reply, request);
+        if (state !== undefined) lastState = state;
         return decision;
       } catch (cause) {
         throw new UnreadableError(UNREADABLE, { cause });
@@ -120,22 +128,31 @@ export function createCommands({ run, keys, maxResponseBytes, leaseMs }: Command
       await run(RENEW, names, args);
     },
 
-    async setCooldown(channel, cooldown) {
-      const value = cooldown === undefined ? "" : toCooldownValue(cooldown);
-      await run(SET_COOLDOWN, [keys.cooldowns], [toSafeString(channel), value]);
-    },
+    setCooldown: (channel, cooldown) =>
+      setState(toSafeString(channel), cooldown === undefined ? "" : toCooldownValue(cooldown)),
+
+    setPause: (channel, pause) =>
+      setState(toPauseField(channel), pause === undefined ? "" : toPauseValue(pause)),
 
     async probe(caller) {
       await run(PROBE, [caller === undefined ? keys.cooldownProbe : keys.probe(caller)], []);
     },
 
-    get lastCooldowns() {
-      return lastCooldowns;
+    get lastState() {
+      return lastState;
     },
   };
 }
 
 const UNREADABLE = "A reply or a value in Redis is not of this version of @calotype/redis.";
+
+/** Whether a call needs cooldowns or pauses. */
+export function needsState({
+  channels,
+  pausesOf = [],
+}: Pick<AdmissionRequest, "channels" | "pausesOf">): boolean {
+  return channels.length + pausesOf.length > 0;
+}
 
 /** Keys and arguments of a script. */
 interface ScriptInput {
@@ -198,22 +215,23 @@ function toRenewInput(
 /**
  * Reads a reply of the script `ADMIT`.
  *
- * @returns the decision, and all cooldowns if the request needed cooldowns
+ * @returns the decision, and all cooldowns and pauses if the request needed some
  * @throws Error for a reply of another format
  */
 function readReply(
   reply: readonly unknown[],
-  { windows, concurrency, idempotency, channels }: AdmissionRequest,
-): { readonly decision: AdmissionDecision; readonly cooldowns?: CooldownList } {
+  request: AdmissionRequest,
+): { readonly decision: AdmissionDecision; readonly state?: StateList } {
+  const { windows, concurrency, idempotency } = request;
   const [kind, index, list] = [toString(reply[0]), reply[1], reply[2]];
   if (kind === "claimed" && idempotency !== undefined) {
     return { decision: toRepeatDecision(toString(index), idempotency) };
   }
   if (kind === "admitted" && Array.isArray(list)) {
-    const cooldowns = list.map(toString);
-    const found = findCooldowns(cooldowns, channels, Number(index));
-    const decision = { kind, windows: toStates(reply.slice(3), windows), cooldowns: found } as const;
-    return channels.length > 0 ? { decision, cooldowns } : { decision };
+    const state = list.map(toString);
+    const found = findState(state, request, Number(index));
+    const decision = { kind, windows: toStates(reply.slice(3), windows), ...found } as const;
+    return needsState(request) ? { decision, state } : { decision };
   }
   const states = toStates(reply.slice(2), windows);
   const window = windows[Number(index) - 1];

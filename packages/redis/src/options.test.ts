@@ -23,6 +23,7 @@ describe("createRedisAdmissionStore", () => {
         "readCounts",
         "ping",
         "setCooldown",
+        "setPause",
       ]);
     }
   });

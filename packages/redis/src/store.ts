@@ -7,7 +7,7 @@ import type {
 } from "@calotype/core/stores";
 import { AwayError, createAvailability } from "./availability.js";
 import { createRunScript } from "./client.js";
-import { type Commands, createCommands, UnreadableError } from "./commands.js";
+import { type Commands, createCommands, needsState, UnreadableError } from "./commands.js";
 import { createKeyNames } from "./keys.js";
 import {
   type AwayPolicies,
@@ -17,7 +17,7 @@ import {
 } from "./options.js";
 import { createPendingWrites } from "./pending-writes.js";
 import { createLeaseRenewal, type RunningRequest } from "./renew-leases.js";
-import { findCooldowns } from "./values.js";
+import { findState } from "./values.js";
 
 /** More than the 256 KiB that a gateway stores of a body, because headers and the escapes of JSON are added. */
 const DEFAULT_MAX_RESPONSE_BYTES = 320 * 1024;
@@ -25,7 +25,7 @@ const DEFAULT_DEADLINE_SECONDS = 1;
 const DEFAULT_LEASE_SECONDS = 120;
 
 /**
- * Creates a store of limits, idempotency keys and cooldowns that several gateways share, on Redis 6.2 or newer and by
+ * Creates a store of limits, idempotency keys, cooldowns and pauses that several gateways share, on Redis 6.2 or newer and by
  * its clock. A request needs one round trip before it is sent, and at most one when it is over.
  *
  * @throws TypeError or RangeError for a wrong option
@@ -151,7 +151,19 @@ function createResilientStore(commands: Commands, options: ResilienceOptions): A
     if (decision.kind !== "admitted") return decision;
     admittedLocally.add(request.id);
     renewal.begin(request);
-    return { ...decision, cooldowns: findCooldowns(commands.lastCooldowns, request.channels, Date.now()) };
+    return { ...decision, ...findState(commands.lastState, request, Date.now()) };
+  };
+  /** Makes a write of the state of a channel, now or when Redis is back. */
+  const writeState = async (name: string, send: () => Promise<void>): Promise<void> => {
+    // A pending write is older, and must not come after this one.
+    pending.delete(name);
+    const write = (): Promise<void> => availability.call({ send, probe: () => commands.probe(undefined) });
+    try {
+      await write();
+    } catch (error) {
+      if (!(error instanceof AwayError)) throw error;
+      writeLater(name, write);
+    }
   };
 
   return {
@@ -210,22 +222,10 @@ function createResilientStore(commands: Commands, options: ResilienceOptions): A
         probe: () => commands.probe(undefined),
       }),
 
-    async setCooldown(channel, cooldown) {
-      const name = `cooldown ${channel}`;
-      // A pending write is older, and must not come after this one.
-      pending.delete(name);
-      const write = (): Promise<void> =>
-        availability.call({
-          send: () => commands.setCooldown(channel, cooldown),
-          probe: () => commands.probe(undefined),
-        });
-      try {
-        await write();
-      } catch (error) {
-        if (!(error instanceof AwayError)) throw error;
-        writeLater(name, write);
-      }
-    },
+    setCooldown: (channel, cooldown) =>
+      writeState(`cooldown ${channel}`, () => commands.setCooldown(channel, cooldown)),
+
+    setPause: (channel, pause) => writeState(`pause ${channel}`, () => commands.setPause(channel, pause)),
   };
 }
 
@@ -238,7 +238,7 @@ function unavailable(cause: unknown): GatewayError {
 }
 
 /** What decides whether a request is refused while Redis is away. */
-interface NeededState extends Pick<AdmissionRequest, "idempotency" | "channels"> {
+interface NeededState extends Pick<AdmissionRequest, "idempotency" | "channels" | "pausesOf"> {
   readonly windows: readonly unknown[];
   readonly concurrency: readonly unknown[];
 }
@@ -251,6 +251,6 @@ function isRefusedAway(policy: AwayPolicy | AwayPolicies, request: NeededState):
   return (
     (limits === "closed" && windows.length + concurrency.length > 0) ||
     (idempotency === "closed" && request.idempotency !== undefined) ||
-    (cooldowns === "closed" && request.channels.length > 0)
+    (cooldowns === "closed" && needsState(request))
   );
 }

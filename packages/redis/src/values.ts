@@ -1,11 +1,15 @@
 import type {
   AdmissionDecision,
+  AdmissionRequest,
+  ChannelPause,
   Cooldown,
   IdempotencyOutcome,
   IdempotencyRequest,
   StoredResponse,
 } from "@calotype/core/stores";
 import { toSafeString } from "./keys.js";
+
+type Admitted = Extract<AdmissionDecision, { kind: "admitted" }>;
 
 /** The value of an idempotency key, as JSON. The words are those of version 0.1. */
 type KeyValue =
@@ -62,29 +66,84 @@ function toValue(value: KeyValue): string {
   return JSON.stringify(value);
 }
 
-/** Alternating health ids and cooldowns, as Redis returns them. */
-export type CooldownList = readonly string[];
+/** The fields and values of the hash of cooldowns and pauses, as Redis returns them: a field, its value, the next field. */
+export type StateList = readonly string[];
+
+/** The field of a pause begins with the id of the channel. No health id ends like this. */
+export function toPauseField(channel: string): string {
+  return toSafeString(`${channel}@paused`);
+}
 
 export function toCooldownValue({ until, reason }: Cooldown): string {
   return `${until} ${JSON.stringify(reason)}`;
 }
 
-/** Returns the cooldowns of the given ids that are not over. */
-export function findCooldowns(
-  list: CooldownList,
-  ids: readonly string[],
+/** A pause has the form of a cooldown whose reason is JSON, as in the versions in which it was one. */
+export function toPauseValue({ since, until, by, note }: ChannelPause): string {
+  const reason = JSON.stringify({ paused: { since: Date.parse(since), by, note } });
+  return toCooldownValue({ until: until === undefined ? WITHOUT_END : Date.parse(until), reason });
+}
+
+/** 9999-12-31T23:59:59.999Z */
+const WITHOUT_END = 253_402_300_799_999;
+
+/** What the hash says about the channels of a request, without what is over. */
+export function findState(
+  list: StateList,
+  { channels, pausesOf = [] }: Pick<AdmissionRequest, "channels" | "pausesOf">,
   now: number,
-): Record<string, Cooldown> {
-  if (list.length === 0) return {};
+): Pick<Admitted, "cooldowns" | "pauses"> {
+  if (list.length === 0) return { cooldowns: {} };
   const values = new Map<string, string>();
   for (let index = 0; index < list.length; index += 2) values.set(list[index] ?? "", list[index + 1] ?? "");
-  const cooling = ids.flatMap((id): [string, Cooldown][] => {
-    const value = values.get(toSafeString(id));
+  const find = (field: string): Cooldown | undefined => {
+    const value = values.get(field);
     const cooldown = value === undefined ? undefined : parseCooldown(value);
-    return cooldown !== undefined && cooldown.until > now ? [[id, cooldown]] : [];
+    return cooldown !== undefined && cooldown.until > now ? cooldown : undefined;
+  };
+  const paused = pick(pausesOf, (id) => {
+    const found = find(toPauseField(id));
+    return found && toPause(found);
   });
-  // `fromEntries`, because an assignment to `__proto__` would not add a field.
-  return Object.fromEntries(cooling);
+  return {
+    cooldowns: Object.fromEntries(pick(channels, (id) => find(toSafeString(id)))),
+    ...(paused.length > 0 && { pauses: Object.fromEntries(paused) }),
+  };
+}
+
+/** Returns entries for `Object.fromEntries`, because an assignment to `__proto__` would not add a field. */
+function pick<Value>(
+  ids: readonly string[],
+  find: (id: string) => Value | undefined,
+): readonly [string, Value][] {
+  return ids.flatMap((id): [string, Value][] => {
+    const value = find(id);
+    return value === undefined ? [] : [[id, value]];
+  });
+}
+
+/** Details that cannot be read are left out, and the pause still holds. */
+function toPause({ until, reason }: Cooldown): ChannelPause {
+  const { since, by, note } = parseDetails(reason);
+  const isTime = typeof since === "number" && Math.abs(since) <= MAX_TIME;
+  return {
+    since: new Date(isTime ? since : 0).toISOString(),
+    ...(until < WITHOUT_END && { until: new Date(until).toISOString() }),
+    by: typeof by === "string" ? by : "",
+    ...(typeof note === "string" && { note }),
+  };
+}
+
+/** The largest time of a Date. */
+const MAX_TIME = 8.64e15;
+
+function parseDetails(reason: string): Readonly<Record<string, unknown>> {
+  try {
+    return JSON.parse(reason)?.paused ?? {};
+  } catch {
+    // Written by another program.
+    return {};
+  }
 }
 
 function parseCooldown(value: string): Cooldown {

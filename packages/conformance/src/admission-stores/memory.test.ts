@@ -1,4 +1,7 @@
 import { createMemoryAdmissionStore } from "@calotype/core";
+import { expect, it } from "vitest";
+import { compareStores } from "../admission-suite/compare-stores.js";
+import { createNaiveStore } from "../admission-suite/naive-store.js";
 import { describeAdmissionStore } from "../admission-suite.js";
 import { createClock } from "../ledger-suite/clock.js";
 
@@ -10,4 +13,12 @@ describeAdmissionStore("in memory", () => {
     advance: async (ms) => clock.advance(ms),
     slackMs: 0,
   };
+});
+
+it("decides like a store that remembers everything", async () => {
+  const kinds = await compareStores((now) => createMemoryAdmissionStore({ now }), createNaiveStore, {
+    runs: 2_000,
+    isVirtual: true,
+  });
+  expect(kinds.size).toBe(7);
 });

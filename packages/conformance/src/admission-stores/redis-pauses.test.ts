@@ -70,11 +70,24 @@ await describeWithService(REDIS, (url) => {
       expect(first.gateway.status().channels).toMatchObject([{ state: "ready" }]);
     });
 
-    it("ends by itself if it has an end", async () => {
+    it("is read from and written for processes in which it was a cooldown", async () => {
+      const field = "ark %7b;1%7d;@paused";
       const { gateway, send } = start(client());
-      await gateway.pauseChannel("ark {1}", { seconds: 0.5 });
-      expect(await send()).toBe(503);
-      await expect.poll(send).toBe(200);
+      await gateway.pauseChannel("ark {1}", { by: "kim" });
+      const value = await client().hget(`${prefix}{cooldowns}`, field);
+      expect(value).toMatch(/^253402300799999 "\{\\"paused\\":\{\\"since\\":\d{13},\\"by\\":\\"kim\\"\}\}"$/);
+      await gateway.resumeChannel("ark {1}");
+      expect(await client().hget(`${prefix}{cooldowns}`, field)).toBeNull();
+      for (const reason of ["by hand", '{"paused":{"since":1e99,"by":7}}', "null", '{"paused":"yes"}']) {
+        await client().hset(
+          `${prefix}{cooldowns}`,
+          field,
+          `${Date.now() + 60_000} ${JSON.stringify(reason)}`,
+        );
+        expect(await send()).toBe(503);
+        expect(gateway.status().channels).toMatchObject([{ state: "paused", pause: { by: "" } }]);
+      }
+      await gateway.resumeChannel("ark {1}");
     });
 
     it("is not confirmed while Redis is away", async () => {

@@ -37,25 +37,42 @@ const step = oneof(
     isKeyed: boolean(),
   }),
   record({ kind: constantFrom("finish" as const), index: integer({ min: 0, max: 9 }), outcome }),
-  record({ kind: constantFrom("cool" as const), channel: name, isWell: boolean() }),
+  record({
+    kind: constantFrom("cool" as const),
+    channel: name,
+    isWell: boolean(),
+    leases: integer({ min: 1, max: 10 }),
+  }),
+  record({ kind: constantFrom("pause" as const), channel: name, isOver: boolean() }),
+  record({
+    kind: constantFrom("advance" as const),
+    ms: constantFrom(1, LEASE_MS / 2, LEASE_MS - 1, LEASE_MS),
+  }),
 );
 type Step = typeof step extends { generate(...args: never[]): { value: infer Value } } ? Value : never;
 
+/** Opens a new, empty store. */
+type Open = (now: () => number) => AdmissionStore;
+
 /**
- * Runs random steps on two stores, and throws if the decisions differ. All times are long, so that the clocks may be
- * real. Returns the kinds of the decisions.
+ * Runs random steps on two stores, and throws if the decisions differ. Returns the kinds of the decisions.
+ *
+ * @param options.isVirtual whether both stores use the clock that they are given. Otherwise no time passes: all times are
+ * long.
  */
 export async function compareStores(
-  openOne: () => AdmissionStore,
-  openOther: () => AdmissionStore,
-  { runs }: { readonly runs: number },
+  openOne: Open,
+  openOther: Open,
+  { runs, isVirtual = false }: { readonly runs: number; readonly isVirtual?: boolean },
 ): Promise<ReadonlySet<string>> {
   const kinds = new Set<string>();
-  const until = Date.now() + 10 * LEASE_MS;
+  const start = Date.now();
   await assert(
-    asyncProperty(array(step, { maxLength: 60, size: "max" }), async (steps) => {
-      const decisions = await take(steps, openOne(), until);
-      expect(await take(steps, openOther(), until)).toEqual(decisions);
+    asyncProperty(array(step, { maxLength: 60, size: "max" }), async (all) => {
+      const steps = isVirtual ? all : all.filter(({ kind }) => kind !== "advance");
+      const precisionMs = isVirtual ? 1 : WINDOW_MS;
+      const decisions = await take(steps, openOne, { start, precisionMs });
+      expect(await take(steps, openOther, { start, precisionMs })).toEqual(decisions);
       for (const { kind } of decisions) kinds.add(kind);
     }),
     { numRuns: runs, seed: SEED },
@@ -63,23 +80,32 @@ export async function compareStores(
   return kinds;
 }
 
-/** Returns the decisions of the store, without exact times. */
+/** Returns the decisions of a new store. */
 async function take(
   steps: readonly Step[],
-  store: AdmissionStore,
-  until: number,
+  open: Open,
+  { start, precisionMs }: { readonly start: number; readonly precisionMs: number },
 ): Promise<readonly AdmissionDecision[]> {
+  let at = start;
+  const store = open(() => at);
   const admitted: AdmissionRequest[] = [];
   const decisions: AdmissionDecision[] = [];
   for (const [index, made] of steps.entries()) {
+    if (made.kind === "advance") at += made.ms;
     if (made.kind === "cool") {
-      const cooldown = made.isWell ? undefined : { until, reason: String(index) };
+      const cooldown = made.isWell
+        ? undefined
+        : { until: at + made.leases * LEASE_MS, reason: String(index) };
       await store.setCooldown(made.channel, cooldown);
+    }
+    if (made.kind === "pause") {
+      const pause = { since: new Date(at).toISOString(), by: String(index) };
+      await store.setPause?.(made.channel, made.isOver ? undefined : pause);
     }
     if (made.kind === "admit") {
       const request = toRequest(String(index), made);
       const decision = await store.admit(request);
-      decisions.push(withoutTimes(decision));
+      decisions.push(roundTimes(decision, precisionMs));
       if (decision.kind === "admitted") admitted.push(request);
     }
     if (made.kind === "finish") {
@@ -98,6 +124,7 @@ function toRequest(id: string, made: Extract<Step, { kind: "admit" }>): Admissio
     concurrency: dropRepeats(made.concurrency),
     idempotency: made.isKeyed ? made.idempotency : undefined,
     channels: ["a", "b", "__proto__"],
+    pausesOf: ["a", "b", "__proto__"],
   });
 }
 
@@ -107,11 +134,12 @@ function dropRepeats<Limit extends { readonly key: string }>(limits: readonly Li
 }
 
 /** A window that has begun ends within its length. Another window has no time left. */
-function withoutTimes(decision: AdmissionDecision): AdmissionDecision {
+function roundTimes(decision: AdmissionDecision, precisionMs: number): AdmissionDecision {
   if (!("windows" in decision)) return decision;
+  const pauses = decision.kind === "admitted" ? { pauses: { ...decision.pauses } } : {};
   const windows = decision.windows.map(({ remaining, resetMs }) => {
     expect(resetMs).toBeLessThanOrEqual(WINDOW_MS);
-    return { remaining, resetMs: Math.ceil(resetMs / WINDOW_MS) };
+    return { remaining, resetMs: Math.ceil(resetMs / precisionMs) };
   });
-  return { ...decision, windows };
+  return { ...decision, ...pauses, windows };
 }

@@ -19,19 +19,6 @@ export function describeCooldowns(open: OpenStore): void {
       expect(await store.admit(requestOf())).toEqual({ kind: "admitted", windows: [], cooldowns: {} });
     });
 
-    it("may be without an end in practice, and have any text as its reason", async () => {
-      const { store } = opened();
-      // As the pause of a channel.
-      const reason = JSON.stringify({ paused: { by: "kim", note: 'Two\n"lines" {} 猫 %s \u0000' } });
-      const cooldown = { until: Date.parse("9999-12-31T23:59:59.999Z"), reason };
-      await store.setCooldown("ark@paused", cooldown);
-      await store.setCooldown("ark-2", { until: 1, reason: "rate" });
-      const decision = await store.admit(requestOf({ channels: ["ark", "ark@paused"] }));
-      expect(decision).toMatchObject({ kind: "admitted", cooldowns: { "ark@paused": cooldown } });
-      await store.setCooldown("ark@paused", undefined);
-      expect(await store.admit(requestOf({ channels: ["ark@paused"] }))).toMatchObject({ cooldowns: {} });
-    });
-
     it("is replaced by the next one, even by a shorter one", async () => {
       const { store, now } = opened();
       const next = { until: now() + LEASE_MS, reason: "credential" };

@@ -226,7 +226,7 @@ function createConfigure<Options extends RelatedOptions>(
   const permanent = { ...kernel, beforeSend: chain(checks), pauses, admission, images, history };
   return ({ options, families }) => {
     const { authenticate, callers = [], billing } = options;
-    const own = configureKernel(options, families, pauses && ((channel) => pauses.idOf(channel)));
+    const own = configureKernel(options, families);
     const transport = own.redactTransport(kernel.transport);
     const callerRules = { hasBilling: billing !== undefined, canKeepPeriods: countsPeriods };
     const configured = { ...permanent, ...own, options, callerRules, transport };

@@ -1,7 +1,7 @@
 import { createPriceList } from "../billing/pricing.js";
 import { type Channel, createChannel, secretsOf } from "../channels/channel.js";
 import type { Family } from "../families/family.js";
-import { createCapabilityTable, createModelResolver, type ModelTables } from "../models/resolve-model.js";
+import { createCapabilityTable, createModelResolver } from "../models/resolve-model.js";
 import type { RelatedOptions } from "../options/options.js";
 import { createKeyRedaction, createSecretRedaction } from "../redact.js";
 import { createByteRedaction } from "../upstream/redact-bytes.js";
@@ -9,11 +9,7 @@ import { redactTransport } from "../upstream/redact-transport.js";
 import type { Transport } from "../upstream/transport.js";
 
 /** Creates the parts of the kernel that depend on options that can be reloaded. */
-export function configureKernel(
-  options: RelatedOptions,
-  families: ReadonlyMap<string, Family>,
-  pauseIdOf?: ModelTables["pauseIdOf"],
-) {
+export function configureKernel(options: RelatedOptions, families: ReadonlyMap<string, Family>) {
   const { models, billing, caseInsensitiveNames } = options;
   const channels: readonly Channel[] = options.channels.flatMap((channel) => {
     const family = families.get(channel.family);
@@ -28,7 +24,7 @@ export function configureKernel(
     ...Object.keys(billing?.model_details ?? {}),
     ...ofChannels.flatMap(({ modelMapping = {} }) => Object.keys(modelMapping)),
   ];
-  const tables = { models, otherNames, isCaseInsensitive: caseInsensitiveNames, capabilities, pauseIdOf };
+  const tables = { models, otherNames, isCaseInsensitive: caseInsensitiveNames, capabilities };
   return {
     /** In the order of the options. */
     channels,

@@ -59,8 +59,7 @@ export interface ResolvedModel {
   readonly upstreamModels: readonly string[];
   /** The health ids of these channels, their keys, and the model with these keys. */
   readonly healthIds: readonly string[];
-  /** What the admission store is asked for: the health ids, and the ids of the pauses of these channels. */
-  readonly cooldownIds: readonly string[];
+  readonly channelIds: readonly string[];
   /** The lease of slots, idempotency keys and holds of a call to these channels, in milliseconds. */
   readonly leaseMs: number;
 }
@@ -82,13 +81,11 @@ export interface ModelTables {
   readonly isCaseInsensitive?: boolean | undefined;
   /** Default: the families' own rows only. */
   readonly capabilities?: CapabilityTable | undefined;
-  /** Returns the id of a channel's pause. Absent: no channel can be paused. */
-  readonly pauseIdOf?: ((channel: Channel) => string) | undefined;
 }
 
 /** Creates a resolver from validated options. */
 export function createModelResolver(
-  { models, otherNames = [], isCaseInsensitive = false, capabilities: rows, pauseIdOf }: ModelTables,
+  { models, otherNames = [], isCaseInsensitive = false, capabilities: rows }: ModelTables,
   families: ReadonlyMap<string, Family>,
   channels: readonly Channel[],
 ): ModelResolver {
@@ -116,7 +113,7 @@ export function createModelResolver(
       operations: findOperations(family, edits),
       preferences: { responseFormat, streamFormat, sizes },
       limits,
-      ...describeChannels({ name, entry: match.key }, serving, pauseIdOf),
+      ...describeChannels({ name, entry: match.key }, serving),
     };
   };
 
@@ -156,9 +153,7 @@ export function createModelResolver(
     }
     const found = findByServiceName(name);
     const mapped = found?.channels.filter((channel) => channel.toUpstreamModel(name) === identifier) ?? [];
-    return found && mapped.length > 0
-      ? { ...found, ...describeChannels(found, mapped, pauseIdOf) }
-      : undefined;
+    return found && mapped.length > 0 ? { ...found, ...describeChannels(found, mapped) } : undefined;
   });
 
   const mayUse = (caller: Caller, name: string): boolean => mayUseModel(caller, name, isCaseInsensitive);
@@ -223,22 +218,20 @@ function isSameRow(a: Capabilities | undefined, b: Capabilities | undefined): bo
 
 type Served = Pick<
   ResolvedModel,
-  "channels" | "dialects" | "upstreamModels" | "healthIds" | "cooldownIds" | "leaseMs"
+  "channels" | "dialects" | "upstreamModels" | "healthIds" | "channelIds" | "leaseMs"
 >;
 
 /** Returns the properties of a model that depend on its channels. */
 function describeChannels(
   { name, entry }: Pick<ResolvedModel, "name" | "entry">,
   channels: readonly Channel[],
-  pauseIdOf: ModelTables["pauseIdOf"],
 ): Served {
-  const healthIds = healthIdsOf(channels, { name, entry });
   return {
     channels,
     dialects: [...new Set(channels.map(({ dialectName }) => dialectName))],
     upstreamModels: channels.map((channel) => channel.toUpstreamModel(name) ?? name),
-    healthIds,
-    cooldownIds: pauseIdOf === undefined ? healthIds : [...healthIds, ...channels.map(pauseIdOf)],
+    healthIds: healthIdsOf(channels, { name, entry }),
+    channelIds: channels.map(({ id }) => id),
     leaseMs: findLeaseMs(channels),
   };
 }

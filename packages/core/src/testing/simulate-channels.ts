@@ -231,7 +231,7 @@ function modelOf(channels: readonly Channel[]): ResolvedModel {
     dialects: [],
     upstreamModels: [],
     healthIds: healthIdsOf(channels, { name: "m", entry: "m" }),
-    cooldownIds: [],
+    channelIds: [],
     leaseMs: findLeaseMs(channels),
   };
 }

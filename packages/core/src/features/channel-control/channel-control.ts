@@ -96,7 +96,7 @@ export function channelControl(options: ChannelControlOptions = {}): Feature<Cha
       const history = createAttemptHistory(now);
       const refresh = (): Promise<void> | undefined => {
         const configured = current();
-        return configured && pauses.refresh(configured.channels);
+        return configured && pauses.refresh(idsOf(configured.channels));
       };
       return {
         pauses,
@@ -140,7 +140,7 @@ function createChannelControl(
   return {
     status,
     async checkStatus() {
-      const refreshed = pauses.refresh(current()?.channels ?? []);
+      const refreshed = pauses.refresh(idsOf(current()?.channels ?? []));
       await Promise.all([checks.ledger.run(), checks.store.run(), settlesWithin(refreshed, CHECK_LIMIT_MS)]);
       return status();
     },
@@ -161,6 +161,10 @@ function createChannelControl(
     pauseChannel: (id, options = {}) => change(id, () => pauses.pause(id, options)),
     resumeChannel: (id, options = {}) => change(id, () => pauses.resume(id, options)),
   };
+}
+
+function idsOf(channels: readonly Channel[]): readonly string[] {
+  return channels.map(({ id }) => id);
 }
 
 /** @throws GatewayError `channel_not_found` */

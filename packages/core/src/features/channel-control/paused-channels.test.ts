@@ -227,8 +227,8 @@ describe("a pause and the admission store", () => {
   it("is not reported as done if the store fails or forgets it", async () => {
     const memory = createMemoryAdmissionStore();
     const stores: readonly AdmissionStore[] = [
-      { ...memory, setCooldown: () => Promise.reject(new Error("away")) },
-      { ...memory, setCooldown: async () => {} },
+      { ...memory, setPause: () => Promise.reject(new Error("away")) },
+      { ...memory, setPause: async () => {} },
     ];
     for (const admission of stores) {
       const { gateway, post } = createTestGateway(undefined, { ...SINGLE, admission });
@@ -298,12 +298,15 @@ describe("a pause and the admission store", () => {
     expect(gateway.status().channels).toMatchObject([{ state: "paused" }]);
   });
 
-  it("holds if its details were written by another program", async () => {
-    const admission = createMemoryAdmissionStore();
-    await admission.setCooldown("one@paused", { until: Date.now() + 60_000, reason: "by hand" });
-    const { gateway, post } = createTestGateway(undefined, { ...SINGLE, admission });
-    expect(await post(BODY)).toMatchObject(PAUSED);
-    expect(gateway.status().channels).toMatchObject([{ state: "paused", pause: { by: "" } }]);
+  it("is known to its own process only if the store keeps no pauses", async () => {
+    const { setPause: _setPause, ...admission } = createMemoryAdmissionStore();
+    const [first, other] = [1, 2].map(() => createTestGateway(undefined, { ...SINGLE, admission }));
+    await first?.gateway.pauseChannel("one");
+    await first?.gateway.checkStatus();
+    expect(await first?.post(BODY)).toMatchObject(PAUSED);
+    expect((await other?.post(BODY))?.status).toBe(200);
+    await first?.gateway.resumeChannel("one");
+    expect((await first?.post(BODY))?.status).toBe(200);
   });
 });
 
@@ -323,8 +326,7 @@ describe("tasks of a paused model", () => {
       ...memory,
       async admit(request) {
         const decision = await memory.admit(request);
-        if ("cooldowns" in decision && "one@paused" in decision.cooldowns && request.caller === "me")
-          refused++;
+        if (decision.kind === "admitted" && decision.pauses?.["one"] && request.caller === "me") refused++;
         return decision;
       },
     };

@@ -63,15 +63,16 @@ async function admit(
 ): Promise<Admitted | Replayed> {
   const limits = findLimits(call, moment);
   const idempotency = repeatable && findIdempotency(call, repeatable);
+  const pauses = parts.pauses();
   const request: AdmissionRequest = {
     id: call.id,
     caller: call.caller.id,
     windows: limits.windows,
     concurrency: limits.concurrency,
     idempotency: idempotency && (await idempotency),
-    channels: call.model.cooldownIds,
+    channels: call.model.healthIds,
+    pausesOf: pauses && call.model.channelIds,
   };
-  const pauses = parts.pauses();
   const revision = pauses?.revision ?? 0;
   let decision: AdmissionDecision;
   try {
@@ -86,7 +87,7 @@ async function admit(
   if (decision.kind !== "admitted") throw toRefusalError(decision, limits);
   const { model } = call;
   parts.health.merge(decision.cooldowns, model.healthIds);
-  pauses?.merge(decision.cooldowns, model.channels, revision);
+  pauses?.merge(decision.pauses, model.channelIds, revision);
   const admitted = new AdmittedCall(parts, request, limits, decision.windows);
   if (moment !== "continuation" && pauses?.withoutPaused(model.channels).length === 0) {
     // Before the client gets the error, so that its next request finds the slot and the idempotency key free.

@@ -1,3 +1,4 @@
+import { type ChannelPause, hasPauseEnded } from "../../contract/channel-state.js";
 import type { Cooldown } from "../../types.js";
 import type {
   AdmissionDecision,
@@ -27,8 +28,8 @@ export interface MemoryAdmissionStoreOptions {
   readonly maxResponseBytes?: number | undefined;
 }
 
-/** An admission store that can also be read. */
-export type MemoryAdmissionStore = AdmissionStore & Required<Pick<AdmissionStore, "readCounts">>;
+/** An admission store that can also be read, and that keeps pauses. */
+export type MemoryAdmissionStore = AdmissionStore & Required<Pick<AdmissionStore, "readCounts" | "setPause">>;
 
 /** Options of version 0.1. */
 const OLD_NAMES = { maxAnswers: "maxResponses", maxAnswerBytes: "maxResponseBytes" };
@@ -38,7 +39,7 @@ const DEFAULT_MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
 /**
  * Creates a store in the memory of this process, with bounds on its size and without timers. Each process that creates
- * one has its own limits, idempotency keys and cooldowns.
+ * one has its own limits, idempotency keys, cooldowns and pauses.
  *
  * @throws TypeError for an option of version 0.1
  * @example
@@ -58,10 +59,11 @@ export function createMemoryAdmissionStore(options: MemoryAdmissionStoreOptions 
   const slots = createSharedSlots();
   const keys = createIdempotencyKeys(maxResponses, maxResponseBytes);
   const cooldowns = createExpiringMap<Cooldown>(({ until }, at) => until <= at);
+  const pauses = createExpiringMap<ChannelPause>(hasPauseEnded);
 
   return {
     // There is no `await` in `admit`, so that nothing can change between the checks and what they allow.
-    async admit({ id, windows: limits, concurrency, idempotency, channels }) {
+    async admit({ id, windows: limits, concurrency, idempotency, channels, pausesOf = [] }) {
       const at = now();
       const repeat = idempotency && keys.findRepeat(idempotency, at);
       if (repeat !== undefined) return repeat;
@@ -74,16 +76,11 @@ export function createMemoryAdmissionStore(options: MemoryAdmissionStoreOptions 
       }
       for (const limit of concurrency) slots.take(limit, id, at);
       if (idempotency !== undefined) keys.begin(idempotency, id, at);
-      const cooling: [string, Cooldown][] = [];
-      for (const channel of channels) {
-        const cooldown = cooldowns.get(channel, at);
-        if (cooldown !== undefined) cooling.push([channel, cooldown]);
-      }
       return {
         kind: "admitted",
         windows: limits.map((limit) => windows.take(limit, at)),
-        // `fromEntries`, because an assignment to `__proto__` would not add a field.
-        cooldowns: cooling.length === 0 ? {} : Object.fromEntries(cooling),
+        cooldowns: cooldowns.pick(channels, at),
+        ...(pauses.size > 0 && { pauses: pauses.pick(pausesOf, at) }),
       };
     },
 
@@ -104,6 +101,11 @@ export function createMemoryAdmissionStore(options: MemoryAdmissionStoreOptions 
     async setCooldown(channel, cooldown) {
       if (cooldown === undefined) cooldowns.delete(channel);
       else cooldowns.set(channel, cooldown, now());
+    },
+
+    async setPause(channel, pause) {
+      if (pause === undefined) pauses.delete(channel);
+      else pauses.set(channel, pause, now());
     },
   };
 }
@@ -291,6 +293,8 @@ function sizeOf({ headers, body }: StoredResponse): number {
 export interface ExpiringMap<Value> {
   /** Returns the value of an entry that has not ended. */
   get(key: string, now: number): Value | undefined;
+  /** Returns the entries of these keys that have not ended. */
+  pick(keys: readonly string[], now: number): Record<string, Value>;
   set(key: string, value: Value, now: number): void;
   delete(key: string): void;
   /** The number of entries in memory, including ended ones that are not removed yet. */
@@ -315,10 +319,20 @@ export function createExpiringMap<Value>(
     for (const [key, value] of entries) if (hasEnded(value, now)) entries.delete(key);
     sizeToSweep = Math.max(MIN_SIZE_TO_SWEEP, 2 * entries.size);
   };
+  const get: ExpiringMap<Value>["get"] = (key, now) => {
+    const value = entries.get(key);
+    return value === undefined || hasEnded(value, now) ? undefined : value;
+  };
   return {
-    get(key, now) {
-      const value = entries.get(key);
-      return value === undefined || hasEnded(value, now) ? undefined : value;
+    get,
+    pick(keys, now) {
+      const found: [string, Value][] = [];
+      for (const key of keys) {
+        const value = get(key, now);
+        if (value !== undefined) found.push([key, value]);
+      }
+      // `fromEntries`, because an assignment to `__proto__` would not add a field.
+      return found.length === 0 ? {} : Object.fromEntries(found);
     },
     set(key, value, now) {
       if (entries.size >= sizeToSweep) sweep(now);

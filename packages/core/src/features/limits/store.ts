@@ -1,3 +1,4 @@
+import type { ChannelPause } from "../../contract/channel-state.js";
 import type { Cooldown } from "../../types.js";
 
 /** A limit on requests or images in a window of time. */
@@ -61,6 +62,8 @@ export interface AdmissionRequest {
   readonly idempotency?: IdempotencyRequest | undefined;
   /** Health ids of the channels, keys and models whose cooldowns the call needs. */
   readonly channels: readonly string[];
+  /** Ids of the channels whose pauses the call needs. Absent: of none. */
+  readonly pausesOf?: readonly string[] | undefined;
 }
 
 /** Whether a call is admitted. If it is not, the store has counted and taken nothing for it. */
@@ -71,6 +74,8 @@ export type AdmissionDecision =
       readonly windows: readonly WindowState[];
       /** By health id. Contains only those that cool. */
       readonly cooldowns: Readonly<Record<string, Cooldown>>;
+      /** By the id of the channel. Contains only channels that are paused. Absent: there are none. */
+      readonly pauses?: Readonly<Record<string, ChannelPause>> | undefined;
     }
   | {
       /** A window has no room for the cost. `limit` is the first such limit of the request. */
@@ -123,7 +128,7 @@ export type IdempotencyOutcome =
   | { readonly kind: "forget" };
 
 /**
- * The state that all gateways of a service share: limits, idempotency keys and cooldowns. A single process keeps it in
+ * The state that all gateways of a service share: limits, idempotency keys, cooldowns and pauses. A single process keeps it in
  * memory. A store for several processes needs one round trip for `admit` and one for `finish`.
  *
  * A store that cannot be reached rejects. The gateway then logs the error and responds with 503. If the store rejects
@@ -141,6 +146,10 @@ export interface AdmissionStore {
   readCounts?(request: CountsRequest): Promise<Counts>;
   /** Tells the other gateways that a channel, key or model cools, or with `undefined` that it works again. */
   setCooldown(channel: string, cooldown: Cooldown | undefined): Promise<void>;
+  /**
+   * Keeps the pause of a channel until its end, or with `undefined` ends it. Absent: each process knows only its own pauses.
+   */
+  setPause?(channel: string, pause: ChannelPause | undefined): Promise<void>;
   /**
    * Rejects if the store cannot do its work at the moment. Called for `GET {base}/healthz`, about once a second at most, and
    * before a pause of a channel or its end is confirmed. Absent: the gateway calls `admit` with a request that counts and
