@@ -53,9 +53,11 @@ export async function measureWork(
         failures.push({ target: kind.id, problem: String(error) });
       }
     }
-    for (let round = 0; round < effort.rounds; round++) {
-      for (const { target, samples } of rotate(candidates, round)) {
-        samples.push(await lab.measure(target, toRequest(work, effort.roundSeconds)));
+    // The first round does not count: targets that were idle while the next ones were warmed up have a smaller heap.
+    for (let round = -1; round < effort.rounds; round++) {
+      for (const { target, samples } of rotate(candidates, round + 1)) {
+        const sample = await lab.measure(target, toRequest(work, effort.roundSeconds));
+        if (round >= 0) samples.push(sample);
       }
     }
   } finally {

@@ -1,14 +1,14 @@
 /** The measured works, in the order of the tables. */
 export const WORKS = [
   { id: "small", title: "small JSON, 32 connections", concurrency: 32, requests: 6_000, warmUp: 30_000 },
-  { id: "b64-4mb", title: "4 MB b64_json response, 8 at once", concurrency: 8, requests: 96, warmUp: 24 },
-  { id: "b64-32mb", title: "32 MB b64_json response, 4 at once", concurrency: 4, requests: 16, warmUp: 4 },
+  { id: "b64-4mb", title: "4 MB b64_json response, 8 at once", concurrency: 8, requests: 192, warmUp: 200 },
+  { id: "b64-32mb", title: "32 MB b64_json response, 4 at once", concurrency: 4, requests: 16, warmUp: 32 },
   {
     id: "sse-small",
     title: "SSE, 100 events of 500 B, 16 at once",
     concurrency: 16,
     requests: 480,
-    warmUp: 1_000,
+    warmUp: 4_000,
   },
   {
     id: "sse-paced",
@@ -21,8 +21,8 @@ export const WORKS = [
     id: "sse-large",
     title: "SSE, 10 events of 1 MB b64, 4 at once",
     concurrency: 4,
-    requests: 32,
-    warmUp: 8,
+    requests: 96,
+    warmUp: 128,
   },
   {
     id: "edits",
