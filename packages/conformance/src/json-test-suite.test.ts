@@ -9,7 +9,7 @@ import { useProviders } from "./support/use-providers.js";
 
 const FOLDER = join(import.meta.dirname, "../fixtures/json/JSONTestSuite");
 
-interface Case {
+interface ParsingCase {
   readonly file: string;
   readonly bytes: Buffer;
 }
@@ -20,7 +20,7 @@ const TRANSFORM = readCases("test_transform");
 describe("bodies of JSONTestSuite", () => {
   const providers = useProviders();
 
-  const responseTo = async ({ bytes }: Case): Promise<{ status: number; error: unknown }> => {
+  const responseTo = async ({ bytes }: ParsingCase): Promise<{ status: number; error: unknown }> => {
     const { gateway, logLines } = startGateway(providers());
     const response = await sendByFetch(gateway, { path: GENERATIONS, headers: CALLER_HEADERS, body: bytes });
     expect(logLines).toEqual([expect.stringContaining("A request was refused.")]);
@@ -64,7 +64,7 @@ describe("bodies of JSONTestSuite", () => {
 });
 
 /** The error for valid JSON that is not an image request. */
-function explainValid({ file, bytes }: Case): string {
+function explainValid({ file, bytes }: ParsingCase): string {
   if (file === "y_object_duplicated_key.json" || file === "y_object_duplicated_key_and_value.json") {
     return "The field a is given twice.";
   }
@@ -84,7 +84,7 @@ function readRefusal({ status, text }: ReadResponse): { status: number; error: u
   return { status, error: body.error };
 }
 
-function readCases(folder: string): Case[] {
+function readCases(folder: string): ParsingCase[] {
   const files = readdirSync(join(FOLDER, folder)).toSorted();
   return files.map((file) => ({ file, bytes: readFileSync(join(FOLDER, folder, file)) }));
 }

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { PACKED_FOLDER } from "./support/packed-project.ts";
 import { POSTGRES, REDIS, type Service, urlOf } from "./support/service.ts";
 
-interface Step {
+interface Check {
   readonly title: string;
   readonly command: string;
   readonly args: readonly string[];
@@ -25,7 +25,7 @@ process.env[PACKED_FOLDER] = tarballs;
 
 const SUITE = fileURLToPath(new URL("run-suite.ts", import.meta.url));
 
-const STEPS: readonly Step[] = [
+const STEPS: readonly Check[] = [
   { title: "lint and formatting", command: "pnpm", args: ["run", "lint"] },
   { title: "types of all packages", command: "pnpm", args: ["run", "typecheck"] },
   { title: "unused files, exports and dependencies", command: "pnpm", args: ["run", "check:unused"] },
@@ -69,7 +69,7 @@ async function describeService(service: Service): Promise<string> {
   }
 }
 
-async function run({ command, args }: Step): Promise<number> {
+async function run({ command, args }: Check): Promise<number> {
   const child = spawn(command, args, { stdio: "inherit" });
   // A terminal sends Ctrl+C to the child too; this process waits for the child's end.
   process.on("SIGINT", () => undefined);

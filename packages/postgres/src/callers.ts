@@ -142,7 +142,7 @@ export function createCallers(database: Database, parts: CallersParts): CallerSt
 /** The maximum number of lines that one transaction removes, so that it is short. */
 const BATCH = 5_000;
 
-type Fields = Readonly<Record<string, unknown>>;
+type JsonFields = Readonly<Record<string, unknown>>;
 
 const readCallerColumn = (row: Row): StoredCaller => readCaller(parseJson(readText(row, "caller")));
 
@@ -189,7 +189,7 @@ function parseJson(json: string): unknown {
   return JSON.parse(json);
 }
 
-function readObject(value: unknown): Fields {
+function readObject(value: unknown): JsonFields {
   if (typeof value !== "object" || value === null) throw unexpected("a caller", value);
   return { ...value };
 }
@@ -199,19 +199,19 @@ function readArray(value: unknown): readonly unknown[] {
   return value;
 }
 
-function readString(fields: Fields, name: string): string {
+function readString(fields: JsonFields, name: string): string {
   const value = fields[name];
   if (typeof value !== "string") throw unexpected(name, value);
   return value;
 }
 
-function readTime(fields: Fields, name: string): number {
+function readTime(fields: JsonFields, name: string): number {
   const value = fields[name];
   if (typeof value !== "number") throw unexpected(name, value);
   return value;
 }
 
-function readOptionalTime(fields: Fields, name: string): number | undefined {
+function readOptionalTime(fields: JsonFields, name: string): number | undefined {
   return fields[name] === null ? undefined : readTime(fields, name);
 }
 

@@ -17,10 +17,9 @@ import {
 import { startLossyProxy } from "../support/lossy-proxy.js";
 import { describeWithService } from "../support/needs-service.js";
 import { REDIS_SERVER, type RedisServer, startRedisServer } from "../support/redis-server.js";
-import { PATIENT_SECONDS } from "../support/redis-service.js";
+import { PATIENT_SECONDS, type RedisClient } from "../support/redis-service.js";
 
-type Client = RedisAdmissionStoreOptions["client"];
-type Connect = (url: string) => Promise<{ client: Client; close: () => void }>;
+type Connect = (url: string) => Promise<{ client: RedisClient; close: () => void }>;
 
 const DEADLINE_MS = 300;
 /** Longer than a busy machine takes, and shorter than a call without a deadline. */

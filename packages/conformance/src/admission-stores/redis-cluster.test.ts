@@ -1,5 +1,5 @@
 import { createMemoryAdmissionStore } from "@calotype/core";
-import { createRedisAdmissionStore, type RedisAdmissionStoreOptions } from "@calotype/redis";
+import { createRedisAdmissionStore } from "@calotype/redis";
 import { Cluster, Redis } from "ioredis";
 import { createCluster } from "redis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -16,13 +16,11 @@ import {
 import { describeWithService } from "../support/needs-service.js";
 import { type RedisCluster, startRedisCluster } from "../support/redis-cluster.js";
 import { REDIS_SERVER } from "../support/redis-server.js";
-import { createPrefix, findKeys, PATIENT_SECONDS } from "../support/redis-service.js";
-
-type Client = RedisAdmissionStoreOptions["client"];
+import { createPrefix, findKeys, PATIENT_SECONDS, type RedisClient } from "../support/redis-service.js";
 
 const CLIENTS: readonly (readonly [
   string,
-  (port: number) => Promise<{ client: Client; close: () => void }>,
+  (port: number) => Promise<{ client: RedisClient; close: () => void }>,
 ])[] = [
   [
     "ioredis",
@@ -51,7 +49,7 @@ await describeWithService(REDIS_SERVER, (program) => {
   describe.each(CLIENTS)("a cluster of three nodes with %s", (_name, connect) => {
     const prefix = createPrefix();
     const ends: (() => void)[] = [];
-    let client: Client | undefined;
+    let client: RedisClient | undefined;
     beforeAll(async () => {
       const connected = await connect(cluster?.nodes[0]?.port ?? 0);
       client = connected.client;

@@ -49,10 +49,10 @@ const step = oneof(
     ms: constantFrom(1, LEASE_MS / 2, LEASE_MS - 1, LEASE_MS),
   }),
 );
-type Step = typeof step extends { generate(...args: never[]): { value: infer Value } } ? Value : never;
+type StoreStep = typeof step extends { generate(...args: never[]): { value: infer Value } } ? Value : never;
 
 /** Opens a new, empty store. */
-type Open = (now: () => number) => AdmissionStore;
+type OpenWithClock = (now: () => number) => AdmissionStore;
 
 /**
  * Runs random steps on two stores, and throws if the decisions differ. Returns the kinds of the decisions.
@@ -61,8 +61,8 @@ type Open = (now: () => number) => AdmissionStore;
  * long.
  */
 export async function compareStores(
-  openOne: Open,
-  openOther: Open,
+  openOne: OpenWithClock,
+  openOther: OpenWithClock,
   { runs, isVirtual = false }: { readonly runs: number; readonly isVirtual?: boolean },
 ): Promise<ReadonlySet<string>> {
   const kinds = new Set<string>();
@@ -82,8 +82,8 @@ export async function compareStores(
 
 /** Returns the decisions of a new store. */
 async function take(
-  steps: readonly Step[],
-  open: Open,
+  steps: readonly StoreStep[],
+  open: OpenWithClock,
   { start, precisionMs }: { readonly start: number; readonly precisionMs: number },
 ): Promise<readonly AdmissionDecision[]> {
   let at = start;
@@ -117,7 +117,7 @@ async function take(
   return decisions;
 }
 
-function toRequest(id: string, made: Extract<Step, { kind: "admit" }>): AdmissionRequest {
+function toRequest(id: string, made: Extract<StoreStep, { kind: "admit" }>): AdmissionRequest {
   return requestOf({
     id,
     windows: dropRepeats(made.windows),

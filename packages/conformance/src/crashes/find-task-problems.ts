@@ -26,7 +26,7 @@ export function findTaskProblems(evidence: TaskEvidence, content: TaskLedgerCont
   );
   const judged = taskSightings.flatMap((sighting) => {
     const model = modelOf(sighting);
-    const facts: Facts = {
+    const facts: TaskFacts = {
       sighting,
       rows: rows.get(model) ?? [],
       records: records.get(model) ?? [],
@@ -48,7 +48,7 @@ export function findTaskProblems(evidence: TaskEvidence, content: TaskLedgerCont
 }
 
 /** What is known about one submitted task. */
-interface Facts extends Pick<Evidence, "onLost"> {
+interface TaskFacts extends Pick<Evidence, "onLost"> {
   readonly sighting: TaskSighting;
   readonly rows: readonly Task[];
   readonly records: readonly UsageRecord[];
@@ -61,7 +61,7 @@ interface Facts extends Pick<Evidence, "onLost"> {
 }
 
 /** Returns the errors about one task. */
-function judge(facts: Facts): string[] {
+function judge(facts: TaskFacts): string[] {
   const { rows, records, received } = facts;
   const [task] = rows;
   if (task === undefined) return judgeUnstored(facts);
@@ -78,7 +78,7 @@ function judge(facts: Facts): string[] {
   ];
 }
 
-function judgeUnstored({ sighting, records, received }: Facts): string[] {
+function judgeUnstored({ sighting, records, received }: TaskFacts): string[] {
   return [
     ...(sighting.submissions.some((submission) => "id" in submission) ? ["was accepted and not stored"] : []),
     ...(received > 0 ? ["was sent and not stored"] : []),
@@ -87,7 +87,7 @@ function judgeUnstored({ sighting, records, received }: Facts): string[] {
 }
 
 /** Each 202 must have named this task. Once it is stored, its key finds it. */
-function judgeSubmissions({ id }: Task, { sighting: { submissions } }: Facts): string[] {
+function judgeSubmissions({ id }: Task, { sighting: { submissions } }: TaskFacts): string[] {
   const last = submissions.at(-1);
   return [
     ...(submissions.some((submission) => "id" in submission && submission.id !== id)
@@ -129,7 +129,7 @@ function toEnd({ status, result, error }: Task): SeenTask {
   return { status, end: json === undefined ? "null" : JSON.stringify(JSON.parse(json)) };
 }
 
-function judgeMoney(task: Task, facts: Facts): string[] {
+function judgeMoney(task: Task, facts: TaskFacts): string[] {
   const { received, records } = facts;
   const [record] = records;
   if (record !== undefined && (record.task !== task.id || record.id !== task.requestId)) {
@@ -152,7 +152,7 @@ function judgeMoney(task: Task, facts: Facts): string[] {
 
 function judgeCompleted(
   task: Task,
-  { received, sighting }: Facts,
+  { received, sighting }: TaskFacts,
   record: UsageRecord | undefined,
 ): string[] {
   const images = [...(task.result ?? "").matchAll(/"url":"http/g)].length;
@@ -164,7 +164,7 @@ function judgeCompleted(
 }
 
 /** A task whose process died after it was marked as sent. */
-function judgeLost({ isAsked, sighting, onLost }: Facts, record: UsageRecord | undefined): string[] {
+function judgeLost({ isAsked, sighting, onLost }: TaskFacts, record: UsageRecord | undefined): string[] {
   if (!isAsked) return ["is lost, and was never about to be sent"];
   if (record?.state !== "unresolved") return ["is lost, and its record is not unresolved"];
   if (record.held !== priceOf(sighting.n)) return ["held a wrong amount"];

@@ -9,7 +9,7 @@ import { listen } from "../support/listen.js";
 import { describeWithService } from "../support/needs-service.js";
 import { POSTGRES } from "../support/postgres-service.js";
 import { spawnServer } from "../support/spawn-server.js";
-import { type JobPlan, type LedgerPlan, openPlannedLedger } from "./job-server.js";
+import { type JobLedgerPlan, type JobPlan, openPlannedLedger } from "./job-server.js";
 
 const PROGRAM = new URL("job-server.ts", import.meta.url);
 const CALLER_KEY = "caller-canary-8c33f0";
@@ -47,14 +47,14 @@ async function startProvider() {
   };
 }
 
-function openSqlite(): (aheadMs: number) => LedgerPlan {
+function openSqlite(): (aheadMs: number) => JobLedgerPlan {
   const folder = mkdtempSync(join(tmpdir(), "calotype-upstream-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return (aheadMs) => ({ aheadMs, path: join(folder, "ledger.db") });
 }
 
 /** Opens a schema of its own for each test. */
-function openPostgres(url: string): (aheadMs: number) => LedgerPlan {
+function openPostgres(url: string): (aheadMs: number) => JobLedgerPlan {
   const schema = `calotype_test_${randomUUID()}`;
   onTestFinished(async () => {
     const pool = new Pool({ connectionString: url });
@@ -98,7 +98,7 @@ async function post(url: string, n: number, headers = {}): Promise<Response> {
 }
 
 /** Kills two servers while they wait, and lets a third one end everything. */
-async function killTwice(planLedger: (aheadMs: number) => LedgerPlan): Promise<object> {
+async function killTwice(planLedger: (aheadMs: number) => JobLedgerPlan): Promise<object> {
   const provider = await startProvider();
   const plan = (starts: number): JobPlan => ({
     ledger: planLedger(starts * 60_000),

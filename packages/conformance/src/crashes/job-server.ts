@@ -11,19 +11,19 @@ import { JOB_FAMILY } from "../settlement/job-family.ts";
 
 /** The input of this program. */
 export interface JobPlan {
-  readonly ledger: LedgerPlan;
+  readonly ledger: JobLedgerPlan;
   readonly baseUrl: string;
   readonly callerKey: string;
 }
 
 /** Where the ledger is, and how far its clock is ahead, so that the leases of earlier processes have expired. */
-export type LedgerPlan = { readonly aheadMs: number } & (
+export type JobLedgerPlan = { readonly aheadMs: number } & (
   | { readonly path: string }
   | { readonly url: string; readonly schema: string }
 );
 
 /** Opens the ledger of a plan. */
-export function openPlannedLedger(plan: LedgerPlan): TaskLedger & { close(): Promise<void> } {
+export function openPlannedLedger(plan: JobLedgerPlan): TaskLedger & { close(): Promise<void> } {
   const now = (): number => Date.now() + plan.aheadMs;
   if ("path" in plan) return createSqliteLedger({ path: plan.path, now });
   const pool = new Pool({ connectionString: plan.url });

@@ -19,13 +19,13 @@ export interface Site {
   /** The results of the clients of all servers. */
   readonly sightings: Sighting[];
   /** Starts the next server, with a clock that is a minute ahead. */
-  startServer(changes?: Changes): Promise<ServerProcess>;
+  startServer(changes?: PlanChanges): Promise<ServerProcess>;
   /** Stops the servers and the provider, and removes the files. */
   close(): Promise<void>;
 }
 
 /** The differences from the default plan. */
-type Changes = Partial<Omit<ServerPlan, "ledgerPath" | "sinkPath" | "arkBaseUrl" | "onLost">>;
+type PlanChanges = Partial<Omit<ServerPlan, "ledgerPath" | "sinkPath" | "arkBaseUrl" | "onLost">>;
 
 const PROGRAM = new URL("server-process.ts", import.meta.url);
 

@@ -12,7 +12,7 @@ import type { Death, TaskWrite } from "./server-plan.js";
 import { type PlannedTask, runTaskClient, type TaskSighting } from "./task-client.js";
 
 /** A write of the task store, and how the task may end if the server is killed before and after it. */
-interface Row {
+interface TaskRow {
   readonly method: TaskWrite;
   readonly before: readonly string[];
   readonly after: readonly string[];
@@ -24,7 +24,7 @@ const LOST = "failed outcome_unknown";
 /** Another task of this caller runs. */
 const BUSY = { caller: "busy" } as const;
 
-const ROWS: readonly Row[] = [
+const ROWS: readonly TaskRow[] = [
   { method: "submit", before: ["not stored"], after: ["completed"] },
   // The client repeats its submission.
   { method: "submit", before: ["completed"], after: ["completed"], task: { hasKey: true } },
@@ -53,7 +53,7 @@ const ROWS: readonly Row[] = [
 ];
 
 /** All rows, or in `npm test` every second one, so that each row has one of the two moments. */
-const rowsOf = (moment: Death["moment"]): readonly Row[] =>
+const rowsOf = (moment: Death["moment"]): readonly TaskRow[] =>
   ROWS.filter((_, index) => isFull() || index % 2 === (moment === "before" ? 0 : 1));
 
 describe.each([
@@ -85,7 +85,7 @@ describe.each([
   });
 });
 
-function planTask({ method, task }: Row, index: number): PlannedTask {
+function planTask({ method, task }: TaskRow, index: number): PlannedTask {
   const name = `${index}-${method}`;
   return { name, caller: "shop", n: 1, stream: false, hasKey: false, follow: "none", ...task };
 }

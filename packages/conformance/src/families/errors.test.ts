@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { useProviders } from "../support/use-providers.ts";
 import { writeTable } from "../support/written-table.ts";
 import { openService } from "./open-service.ts";
-import { type ErrorKind, SERVICES, type Service } from "./services.ts";
+import { type ErrorKind, type FamilyService, SERVICES } from "./services.ts";
 
 const providers = useProviders({ images: "tiny" });
 
@@ -68,7 +68,7 @@ describe.each(SERVICES)("$name", (service) => {
 });
 
 /** Two channels fail in the same way. Whether the second one gets the request, and the status for the client. */
-async function observe(service: Service, kind: ErrorKind): Promise<string> {
+async function observe(service: FamilyService, kind: ErrorKind): Promise<string> {
   const fault = service.errors[kind];
   if (fault === undefined) return "–";
   const { send, calls, records } = await openService(providers(), service, { channels: 2 });

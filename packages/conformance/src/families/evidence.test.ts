@@ -13,7 +13,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { useProviders } from "../support/use-providers.ts";
 import { writeTable } from "../support/written-table.ts";
 import { openService } from "./open-service.ts";
-import { SERVICES, type Service } from "./services.ts";
+import { type FamilyService, SERVICES } from "./services.ts";
 
 const providers = useProviders({ images: "tiny" });
 
@@ -32,7 +32,7 @@ const MASK = await paint("#00000000");
 const asFile = (bytes: Buffer<ArrayBuffer>, name: string) => toFile(bytes, name, { type: "image/png" });
 
 /** A cell: what a client of this service gets. */
-type Observe = (service: Service) => Promise<string>;
+type Observe = (service: FamilyService) => Promise<string>;
 
 /** What the client gets in place of images. */
 const refusal = (status: number, name: string): string => `no: ${status} \`${name}\``;
@@ -53,7 +53,7 @@ function formatsOf({ data = [] }: ImagesResponse): string {
   return [...new Set(formats)].join(", ");
 }
 
-async function generate(service: Service): Promise<string> {
+async function generate(service: FamilyService): Promise<string> {
   const { client } = await openService(providers(), service);
   const response = await ask(client.images.generate({ model: service.model, prompt: "a red fox" }));
   if (typeof response === "string") return response;
@@ -61,7 +61,7 @@ async function generate(service: Service): Promise<string> {
   return formatsOf(response);
 }
 
-async function generateTwo(service: Service): Promise<string> {
+async function generateTwo(service: FamilyService): Promise<string> {
   const { client, calls, records } = await openService(providers(), service);
   const response = await ask(client.images.generate({ model: service.model, prompt: PROMPT, n: 2 }));
   if (typeof response === "string") return response;
@@ -87,7 +87,7 @@ function findFiles({ parts, bodyText }: RecordedRequest): readonly (string | und
 }
 
 async function edit(
-  service: Service,
+  service: FamilyService,
   names: readonly (keyof typeof FILES)[],
   model?: object,
 ): Promise<string> {
@@ -113,7 +113,7 @@ async function edit(
 }
 
 /** A family may close the endpoint unless the operator opens it. */
-async function editOne(service: Service): Promise<string> {
+async function editOne(service: FamilyService): Promise<string> {
   const cell = await edit(service, ["red"]);
   if (service.needsEdits !== true) return cell;
   const closed = await edit(service, ["red"], { edits: false });
@@ -132,7 +132,7 @@ async function readEvents({ url, headers, bodyText }: RecordedRequest): Promise<
   return namesOf(await response.text());
 }
 
-async function streamNative(service: Service): Promise<string> {
+async function streamNative(service: FamilyService): Promise<string> {
   const { send, calls } = await openService(providers(), service);
   const { model } = service;
   const { status, text } = await send(GENERATIONS, { model, prompt: "a red fox", stream: true });
@@ -144,7 +144,7 @@ async function streamNative(service: Service): Promise<string> {
   return "relayed";
 }
 
-async function streamOpenai(service: Service): Promise<string> {
+async function streamOpenai(service: FamilyService): Promise<string> {
   const { client, calls, records } = await openService(providers(), service, {
     options: { streamFormat: "openai" },
   });
@@ -165,7 +165,7 @@ async function streamOpenai(service: Service): Promise<string> {
   return isSame ? "relayed" : "translated";
 }
 
-async function base64(service: Service): Promise<string> {
+async function base64(service: FamilyService): Promise<string> {
   const { send, countDownloads } = await openService(providers(), service);
   const { model } = service;
   const { status, text } = await send(GENERATIONS, { model, prompt: "a fox", response_format: "b64_json" });
@@ -175,7 +175,7 @@ async function base64(service: Service): Promise<string> {
   return countDownloads() === 0 ? "the provider's" : "downloaded";
 }
 
-async function link(service: Service): Promise<string> {
+async function link(service: FamilyService): Promise<string> {
   const own = await requestLink(service, {});
   const directory = await mkdtemp(join(tmpdir(), "calotype-families-"));
   onTestFinished(() => rm(directory, { recursive: true }));
@@ -184,7 +184,7 @@ async function link(service: Service): Promise<string> {
   return own.startsWith("no") ? "through a results store" : `${own}, or stored`;
 }
 
-async function requestLink(service: Service, options: object): Promise<string> {
+async function requestLink(service: FamilyService, options: object): Promise<string> {
   const { send } = await openService(providers(), service, { options });
   const { model } = service;
   const { status, text } = await send(GENERATIONS, { model, prompt: "a fox", response_format: "url" });
@@ -203,7 +203,7 @@ const BY_TOKEN: ModelDetails = {
 };
 
 /** What may be priced. The charge for images is that of `n`. */
-async function prices(service: Service): Promise<string> {
+async function prices(service: FamilyService): Promise<string> {
   const byImage = await charge(service);
   expect(byImage.charge).toBe("0.05");
   const cost = byImage.usage?.cost_usd === undefined ? "" : "; a cost is recorded";
@@ -220,7 +220,7 @@ async function prices(service: Service): Promise<string> {
   }
 }
 
-async function charge(service: Service, price?: ModelDetails) {
+async function charge(service: FamilyService, price?: ModelDetails) {
   const { send, records } = await openService(providers(), service, { ...(price && { price }) });
   const { status } = await send(GENERATIONS, { model: service.model, prompt: "a red fox" });
   expect(status).toBe(200);

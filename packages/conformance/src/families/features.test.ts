@@ -8,7 +8,7 @@ import sharp from "sharp";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { useProviders } from "../support/use-providers.ts";
 import { CALLER_KEY, type OpenedService, openService } from "./open-service.ts";
-import { SERVICES, type Service } from "./services.ts";
+import { type FamilyService, SERVICES } from "./services.ts";
 
 const providers = useProviders({ images: "tiny" });
 
@@ -30,11 +30,11 @@ async function createResults(): Promise<Pick<GatewayOptions, "results">> {
   return { results: { store: createFileStore({ directory }) } };
 }
 
-const open = (service: Service, options?: Parameters<typeof openService>[2]): Promise<OpenedService> =>
+const open = (service: FamilyService, options?: Parameters<typeof openService>[2]): Promise<OpenedService> =>
   openService(providers(), service, options);
 
 /** The row of the model, but with one image per call. */
-function withOneImagePerCall({ family, model }: Service) {
+function withOneImagePerCall({ family, model }: FamilyService) {
   const row: Partial<ModelRow> = family.findCapabilities?.(model) ?? {};
   const { names: _names, upstreamNames: _upstreamNames, note: _note, ...facts } = row;
   return { capabilities: { ...facts, imagesPerCall: 1 } };
@@ -57,7 +57,7 @@ const PROFILES: Readonly<Record<string, "b64_json" | undefined>> = {
 };
 
 /** Every feature of the gateway that a family can break, and how it is tried with one of its models. */
-const FEATURES: Readonly<Record<string, (service: Service) => Promise<void>>> = {
+const FEATURES: Readonly<Record<string, (service: FamilyService) => Promise<void>>> = {
   async "several calls: n images of a model with one image per call are one charge"(service) {
     const { send, calls, records } = await open(service, { model: withOneImagePerCall(service) });
     const { status, text } = await send(GENERATIONS, { model: service.model, prompt: "a red fox", n: 3 });

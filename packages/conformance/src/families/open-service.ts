@@ -7,7 +7,7 @@ import OpenAI from "openai";
 import { onTestFinished } from "vitest";
 import { listen } from "../support/listen.ts";
 import type { Providers } from "../support/test-gateway.ts";
-import type { Service } from "./services.ts";
+import type { FamilyService } from "./services.ts";
 
 export const CALLER_KEY = "caller-key-of-the-family-tests";
 
@@ -46,7 +46,7 @@ export interface Reply {
 /** A gateway over a socket whose only model is that of the service. It is closed when the test ends. */
 export async function openService(
   { emulator, server }: Providers,
-  service: Service,
+  service: FamilyService,
   { model = {}, price, channels = 1, options }: OpenOptions = {},
 ): Promise<OpenedService> {
   const { family, dialect, provider, needsEdits = false } = service;

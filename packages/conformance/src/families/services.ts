@@ -10,7 +10,7 @@ import { ROOT } from "../support/workspace.ts";
 export type ErrorKind = "content" | "key" | "model" | "rate" | "quota" | "overload" | "server" | "connection";
 
 /** A family with one of its models, or one of its dialects, and the API of the emulator that plays the provider. */
-export interface Service {
+export interface FamilyService {
   /** The name in tables. */
   readonly name: string;
   /** Its page, from `docs/families`. */
@@ -42,7 +42,7 @@ const flux = await importFlux();
 /** What every provider can do: end the connection after it got the request. */
 const CONNECTION = { connection: { hangUp: true } } as const;
 
-const ARK: Service["errors"] = {
+const ARK: FamilyService["errors"] = {
   content: { code: "InputTextSensitiveContentDetected" },
   key: { code: "AuthenticationError" },
   model: { code: "ModelNotOpen" },
@@ -53,7 +53,7 @@ const ARK: Service["errors"] = {
   ...CONNECTION,
 };
 
-const DASHSCOPE: Service["errors"] = {
+const DASHSCOPE: FamilyService["errors"] = {
   content: { code: "DataInspectionFailed" },
   key: { code: "InvalidApiKey" },
   model: { code: "ModelNotFound" },
@@ -64,7 +64,7 @@ const DASHSCOPE: Service["errors"] = {
   ...CONNECTION,
 };
 
-const OPENAI: Service["errors"] = {
+const OPENAI: FamilyService["errors"] = {
   content: { code: "moderation_blocked" },
   key: { code: "invalid_api_key" },
   model: { code: "model_not_found" },
@@ -76,7 +76,7 @@ const OPENAI: Service["errors"] = {
 };
 
 /** Every family and dialect, and where models of a family differ in what the gateway does, one of each kind. */
-export const SERVICES: readonly Service[] = [
+export const SERVICES: readonly FamilyService[] = [
   {
     name: "Seedream 4.5",
     page: "seedream.md",

@@ -38,19 +38,25 @@ export function countImports(): number {
   return count;
 }
 
-/** The names of types that are declared in more than one file. */
-export function countRepeatedTypes(): number {
-  const files = new Map<string, number>();
-  for (const code of CODE.values()) {
-    const names = new Set(
+/** The packages whose types have one name each. */
+const PACKAGES = ["core", "emulator", "studio", "sqlite", "postgres", "conformance"];
+
+/** The names of types that are declared in several files of their package. Test files may have types of their own. */
+export const countRepeatedTypes = (): number =>
+  PACKAGES.flatMap((name) =>
+    findRepeatedTypes(findFiles(`packages/${name}/src/**/*.{ts,tsx}`).filter((path) => !isTest(path))),
+  ).length;
+
+function findRepeatedTypes(paths: readonly string[]): readonly string[] {
+  const declared = paths.flatMap((path) => [
+    ...new Set(
       Array.from(
-        code.matchAll(/^(?:export )?(?:interface|type|class|abstract class) (\w+)/gm),
-        ([, name]) => name ?? "",
+        codeOf(path).matchAll(/^(?:export )?(?:interface|type|class|abstract class) (\w+)/gm),
+        ([, name = ""]) => name,
       ),
-    );
-    for (const name of names) files.set(name, (files.get(name) ?? 0) + 1);
-  }
-  return [...files.values()].filter((count) => count > 1).length;
+    ),
+  ]);
+  return [...new Set(declared.filter((name, index) => declared.indexOf(name) !== index))];
 }
 
 export const countRootFiles = (): number => NAMES.filter((name) => !name.includes("/")).length;

@@ -1,4 +1,4 @@
-import { createFleet, type Fleet } from "./create-fleet.ts";
+import { createFleet, type SimulatedFleet } from "./create-fleet.ts";
 import { sendTraffic } from "./send-traffic.ts";
 
 export const GATEWAYS = 8;
@@ -14,7 +14,7 @@ const PER_SECOND = 20;
  * call with a 500 for five minutes, which the client gets as a 502. One makes 120 images per minute and refuses
  * further calls with a 429.
  */
-export async function runCooldowns(seed: number, isShared: boolean): Promise<Fleet> {
+export async function runCooldowns(seed: number, isShared: boolean): Promise<SimulatedFleet> {
   const channel = { medianLatencyMs: 12_000 };
   const fleet = createFleet({
     seed,

@@ -3,7 +3,7 @@ import type { GatewayRequest, GatewayResponse } from "@calotype/core/adapter";
 import type { Ledger } from "@calotype/core/stores";
 import type { RetryBudgetPolicy } from "@calotype/core/testing";
 import { createMember, MODEL } from "./create-member.ts";
-import { createProviders, type ProviderCall } from "./create-providers.ts";
+import { createProviders, type SimulatedCall } from "./create-providers.ts";
 import { createRandom } from "./create-random.ts";
 import { createVirtualClock, type VirtualClock } from "./create-virtual-clock.ts";
 import type { BalanceChange, StoreDecision } from "./shared-state.ts";
@@ -46,12 +46,12 @@ export interface ClientResponse {
 }
 
 /** Gateways with their stores, providers and clients, on one virtual clock. */
-export interface Fleet {
+export interface SimulatedFleet {
   readonly clock: VirtualClock;
   /** Milliseconds from the start. */
   readonly elapsedMs: () => number;
   readonly ledger: Ledger;
-  readonly calls: readonly ProviderCall[];
+  readonly calls: readonly SimulatedCall[];
   readonly decisions: readonly StoreDecision[];
   readonly balances: readonly BalanceChange[];
   /** Results in the order in which the requests ended. */
@@ -62,7 +62,7 @@ export interface Fleet {
   kill(gateway: number): void;
 }
 
-export function createFleet(options: FleetOptions): Fleet {
+export function createFleet(options: FleetOptions): SimulatedFleet {
   const { seed, channels, backend, callers, retryBudget, isShared = true } = options;
   const clock = createVirtualClock();
   const start = clock.now();

@@ -9,7 +9,7 @@ import type { VirtualClock } from "./create-virtual-clock.ts";
 import { createJudge, createWork, type SharedBackend, type SimulatedChannel } from "./simulated-channel.ts";
 
 /** One call at a provider. */
-export interface ProviderCall {
+export interface SimulatedCall {
   readonly channel: string;
   /** The prompt, which identifies the request. */
   readonly prompt: string;
@@ -22,9 +22,9 @@ export interface ProviderCall {
 }
 
 /** The accounts of the fleet at their providers. */
-export interface Providers {
+export interface SimulatedProviders {
   readonly transport: Transport;
-  readonly calls: readonly ProviderCall[];
+  readonly calls: readonly SimulatedCall[];
 }
 
 /** The options of the simulated providers. */
@@ -38,7 +38,7 @@ export interface ProviderOptions {
 /** In one of this number of requests for several images, the provider makes one image less. */
 const ONE_LESS_SHARE = 0.1;
 
-export function createProviders({ seed, clock, channels, backend }: ProviderOptions): Providers {
+export function createProviders({ seed, clock, channels, backend }: ProviderOptions): SimulatedProviders {
   const start = clock.now();
   const takeWork = createWork(backend);
   const judges = new Map(
@@ -48,7 +48,7 @@ export function createProviders({ seed, clock, channels, backend }: ProviderOpti
     ]),
   );
   const random = createRandom(seed, "pictures");
-  const calls: ProviderCall[] = [];
+  const calls: SimulatedCall[] = [];
 
   const send = async ({ url, body }: TransportRequest): Promise<TransportResponse> => {
     const channel = new URL(url).hostname.replace(".test", "");

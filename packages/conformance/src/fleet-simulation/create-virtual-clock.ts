@@ -13,7 +13,7 @@ export interface VirtualClock {
   pass(ms: number): Promise<void>;
 }
 
-interface Event {
+interface TimedEvent {
   readonly at: number;
   /** Events with the same time run in the order in which they were added. */
   readonly order: number;
@@ -22,7 +22,7 @@ interface Event {
 
 /** The clock starts at the beginning of 2027. */
 export function createVirtualClock(start = Date.UTC(2027, 0, 1)): VirtualClock {
-  const events: Event[] = [];
+  const events: TimedEvent[] = [];
   let now = start;
   let order = 0;
   let stopped: Promise<unknown> | undefined;
@@ -74,12 +74,12 @@ export function createVirtualClock(start = Date.UTC(2027, 0, 1)): VirtualClock {
   };
 }
 
-function isBefore(one: Event, other: Event): boolean {
+function isBefore(one: TimedEvent, other: TimedEvent): boolean {
   return one.at === other.at ? one.order < other.order : one.at < other.at;
 }
 
 /** Adds an event to a binary heap. The children of index i are at 2i + 1 and 2i + 2. */
-function push(heap: Event[], event: Event): void {
+function push(heap: TimedEvent[], event: TimedEvent): void {
   let place = heap.length;
   heap.push(event);
   while (place > 0) {
@@ -93,7 +93,7 @@ function push(heap: Event[], event: Event): void {
 }
 
 /** Removes and returns the first event. */
-function pop(heap: Event[]): void {
+function pop(heap: TimedEvent[]): void {
   const last = heap.pop();
   if (last === undefined || heap.length === 0) return;
   let place = 0;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { DOWN, LIMITED, runCooldowns } from "./cooldown-scenario.ts";
-import type { Fleet } from "./create-fleet.ts";
+import type { SimulatedFleet } from "./create-fleet.ts";
 import { digestRun } from "./digest-run.ts";
 import {
   CONCURRENT,
@@ -19,10 +19,10 @@ for (const seed of [1, 2, 3, 4]) RUNS.push({ seed, run: await runLimits(seed) })
 /** The simulations only compute, but take seconds on a busy machine. */
 const PATIENCE = { timeout: 60_000 };
 
-const callsPerRequest = (fleet: Fleet): number =>
+const callsPerRequest = (fleet: SimulatedFleet): number =>
   measureSpan(fleet, TROUBLE_FROM_MS, TROUBLE_TO_MS).attemptsPerRequest;
 
-const countFailed = ({ calls }: Fleet, channel: string): number =>
+const countFailed = ({ calls }: SimulatedFleet, channel: string): number =>
   calls.filter((call) => call.channel === channel && call.status !== 200).length;
 
 it(

@@ -1,11 +1,11 @@
 import type { UsageRecord } from "@calotype/core";
-import { createFleet, type Fleet, type FleetOptions } from "./create-fleet.ts";
+import { createFleet, type FleetOptions, type SimulatedFleet } from "./create-fleet.ts";
 import type { Random } from "./create-random.ts";
 import { sendTraffic, type Traffic } from "./send-traffic.ts";
 
 /** A fleet whose callers exceed their limits, and its ledger. */
 export interface LimitsRun {
-  readonly fleet: Fleet;
+  readonly fleet: SimulatedFleet;
   readonly records: readonly UsageRecord[];
 }
 

@@ -1,5 +1,5 @@
 import { PRICE } from "./create-member.ts";
-import type { ProviderCall } from "./create-providers.ts";
+import type { SimulatedCall } from "./create-providers.ts";
 import { BUDGET, type LimitsRun, TRAFFIC_MS } from "./limits-scenario.ts";
 
 const MINUTE = 60_000;
@@ -27,7 +27,7 @@ export function countWindows({ fleet }: LimitsRun, name: "requests" | "images"):
   return counts;
 }
 
-const isFor = (caller: string): ((call: ProviderCall) => boolean) => {
+const isFor = (caller: string): ((call: SimulatedCall) => boolean) => {
   return ({ prompt }) => prompt.startsWith(`${caller}-`);
 };
 

@@ -1,4 +1,4 @@
-import type { Fleet } from "./create-fleet.ts";
+import type { SimulatedFleet } from "./create-fleet.ts";
 
 /** The results of the requests that arrived in a period. */
 export interface Span {
@@ -11,7 +11,7 @@ export interface Span {
 }
 
 /** Computes the results of the requests that arrived in a period. */
-export function measureSpan(fleet: Fleet, fromMs: number, toMs: number): Span {
+export function measureSpan(fleet: SimulatedFleet, fromMs: number, toMs: number): Span {
   const responses = fleet.responses.filter(({ beganMs }) => beganMs >= fromMs && beganMs < toMs);
   const prompts = new Set(responses.map(({ request }) => request.prompt));
   return {
@@ -23,7 +23,7 @@ export function measureSpan(fleet: Fleet, fromMs: number, toMs: number): Span {
 }
 
 /** Computes the results of consecutive periods of the same length. */
-export function measureSpans(fleet: Fleet, toMs: number, spanMs: number): Span[] {
+export function measureSpans(fleet: SimulatedFleet, toMs: number, spanMs: number): Span[] {
   return Array.from({ length: Math.floor(toMs / spanMs) }, (_, index) =>
     measureSpan(fleet, index * spanMs, (index + 1) * spanMs),
   );
@@ -35,7 +35,7 @@ const STEP_MS = 1_000;
 /**
  * The time from the end of the outage until at least 99 % of the requests of each second succeed. NaN: never.
  */
-export function measureRecoveryMs({ responses }: Fleet, troubleToMs: number, runMs: number): number {
+export function measureRecoveryMs({ responses }: SimulatedFleet, troubleToMs: number, runMs: number): number {
   const steps = Array.from({ length: (runMs - troubleToMs) / STEP_MS }, () => ({
     requests: 0,
     succeeded: 0,

@@ -1,4 +1,4 @@
-import { createFleet, type Fleet, type FleetOptions } from "./create-fleet.ts";
+import { createFleet, type FleetOptions, type SimulatedFleet } from "./create-fleet.ts";
 import { sendTraffic } from "./send-traffic.ts";
 import type { SharedBackend, Trouble } from "./simulated-channel.ts";
 
@@ -39,7 +39,7 @@ const WEAK_BACKEND: SharedBackend = {
  * Runs four gateways with six channels: half a minute before an outage, the minute of the outage, and a
  * minute after it.
  */
-export async function runOutage(outage: Outage, seed: number, hasBudget: boolean): Promise<Fleet> {
+export async function runOutage(outage: Outage, seed: number, hasBudget: boolean): Promise<SimulatedFleet> {
   const fleet = createFleet({
     seed,
     gateways: 4,

@@ -1,4 +1,4 @@
-import type { ClientRequest, ClientResponse, Fleet } from "./create-fleet.ts";
+import type { ClientRequest, ClientResponse, SimulatedFleet } from "./create-fleet.ts";
 import { createRandom, drawGapMs, type Random } from "./create-random.ts";
 
 /** The requests of one caller. */
@@ -19,7 +19,7 @@ export interface Traffic {
 /**
  * Sends the requests of a caller at random times, independent of one another. Resolves when all have ended.
  */
-export async function sendTraffic(fleet: Fleet, traffic: Traffic): Promise<void> {
+export async function sendTraffic(fleet: SimulatedFleet, traffic: Traffic): Promise<void> {
   const { seed, caller, perSecond, untilMs, drawImages = () => 1, repeatAfterMs } = traffic;
   const random = createRandom(seed, `traffic of ${caller}`);
   const underWay: Promise<unknown>[] = [];
@@ -35,7 +35,7 @@ export async function sendTraffic(fleet: Fleet, traffic: Traffic): Promise<void>
 }
 
 function sendRepeatedly(
-  fleet: Fleet,
+  fleet: SimulatedFleet,
   request: ClientRequest,
   afterMs: readonly number[],
 ): Promise<readonly ClientResponse[]> {

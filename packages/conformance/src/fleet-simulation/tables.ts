@@ -14,8 +14,8 @@ import { percent, renderTable } from "./render-table.ts";
 
 /** A table of limits, idempotency keys, budgets, and the ledger after the last sweep, by seed. */
 export async function renderLimits(seeds: readonly number[]): Promise<string> {
-  const limits: Row[] = [];
-  const totals: Row[] = [];
+  const limits: TableRow[] = [];
+  const totals: TableRow[] = [];
   for (const seed of seeds) {
     const run = await runLimits(seed);
     limits.push([seed, ...describeLimits(run)]);
@@ -46,9 +46,9 @@ export async function renderLimits(seeds: readonly number[]): Promise<string> {
   ].join("\n");
 }
 
-type Row = (string | number)[];
+type TableRow = (string | number)[];
 
-function describeLimits(run: LimitsRun): Row {
+function describeLimits(run: LimitsRun): TableRow {
   return [
     countWindows(run, "requests").join(", "),
     countWindows(run, "images").join(", "),
@@ -58,7 +58,7 @@ function describeLimits(run: LimitsRun): Row {
   ];
 }
 
-async function describeLedger(run: LimitsRun): Promise<Row> {
+async function describeLedger(run: LimitsRun): Promise<TableRow> {
   const totals = await measureLedger(run);
   const money = [totals.charged, totals.priceOfImages, totals.held].map(toDecimal);
   const digest = digestRun(run.fleet).slice(0, 12);
@@ -69,7 +69,7 @@ const toDecimal = (cents: number): string => (cents / 100).toFixed(2);
 
 /** A table of the effect of the retry budget in each outage. */
 export async function renderOutages(seed: number): Promise<string> {
-  const rows: Row[] = [];
+  const rows: TableRow[] = [];
   for (const outage of OUTAGES) {
     for (const hasBudget of [true, false]) {
       const fleet = await runOutage(outage, seed, hasBudget);
@@ -119,7 +119,7 @@ const SPAN_MS = 10_000;
 
 /** A table of the effect of shared cooldowns. */
 export async function renderCooldowns(seed: number): Promise<string> {
-  const rows: Row[] = [];
+  const rows: TableRow[] = [];
   for (const isShared of [true, false]) {
     const { calls, responses } = await runCooldowns(seed, isShared);
     const failedAt = (channel: string): number =>

@@ -36,11 +36,11 @@ const PROGRAM = new URL("gateway-process.ts", import.meta.url);
 
 /** The servers that the gateways share. */
 export type Place = Pick<GatewayPlan, "redisUrl" | "postgresUrl">;
-type Changes = Partial<
+type FleetChanges = Partial<
   Pick<GatewayPlan, "whenAway" | "leaseSeconds" | "admissionLeaseSeconds" | "onLost" | "tasks">
 >;
 
-export async function openFleet(count: number, place: Place, changes: Changes = {}): Promise<Fleet> {
+export async function openFleet(count: number, place: Place, changes: FleetChanges = {}): Promise<Fleet> {
   const emulator = createEmulator({ images: "tiny", millisecondsPerImage: 5, seed: 1 });
   const [provider, gated] = await Promise.all([emulator.listen(), startGatedProvider()]);
   const plan: GatewayPlan = {

@@ -11,7 +11,7 @@ const google = useGoogle();
 
 const HEADERS = { authorization: `Bearer ${CALLER_KEY}`, "content-type": "application/json" };
 
-interface Reply {
+interface GeminiReply {
   readonly status: number;
   readonly headers: Headers;
   readonly body: { readonly data?: readonly { readonly id?: string; readonly b64_json?: string }[] };
@@ -29,11 +29,11 @@ async function send(
   return {
     status: response.status,
     headers: response.headers,
-    body: (await response.json()) as Reply["body"],
+    body: (await response.json()) as GeminiReply["body"],
   };
 }
 
-function generate(url: string, fields: object, headers?: Record<string, string>): Promise<Reply> {
+function generate(url: string, fields: object, headers?: Record<string, string>): Promise<GeminiReply> {
   return send(`${url}/v1/images/generations`, {
     body: { model: BANANA, prompt: "a fox", ...fields },
     headers,

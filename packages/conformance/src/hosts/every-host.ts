@@ -17,21 +17,24 @@ interface Opened {
 }
 
 /** Puts a gateway into a host until the test ends. */
-export type Open = (gateway: Gateway) => Promise<Opened>;
+export type OpenHost = (gateway: Gateway) => Promise<Opened>;
 
 const download: Opened["download"] = (url, headers = {}) => fetch(url, { headers });
 
 const inHost =
-  (host: { readonly mount: (gateway: Gateway) => Promise<Mounted> }): Open =>
+  (host: { readonly mount: (gateway: Gateway) => Promise<MountedExpress> }): OpenHost =>
   async (gateway) => {
     const { send, close } = await host.mount(gateway);
     onTestFinished(close);
     return { send, download };
   };
-type Mounted = Pick<Awaited<ReturnType<ReturnType<typeof createExpressHost>["mount"]>>, "send" | "close">;
+type MountedExpress = Pick<
+  Awaited<ReturnType<ReturnType<typeof createExpressHost>["mount"]>>,
+  "send" | "close"
+>;
 
 /** Hosts by their names in the documents. */
-export type Hosts = Readonly<Record<string, Open>>;
+export type Hosts = Readonly<Record<string, OpenHost>>;
 
 /** Every kind of host, by its name in the documents. */
 export function createHosts(nextServer: () => Listening): Hosts {

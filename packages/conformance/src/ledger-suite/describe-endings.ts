@@ -5,7 +5,7 @@ import { expectTotals, type OpenLedger, useLedger } from "./open-ledger.js";
 import { readRecords } from "./read-ledger.js";
 
 const STEPS = ["hold", "settle", "release"] as const;
-type Step = (typeof STEPS)[number];
+type EndingStep = (typeof STEPS)[number];
 
 /** Every sequence of one, two and three steps without a settlement, and its result. */
 const UNSETTLED: Readonly<Record<string, "held" | "nothing">> = {
@@ -25,7 +25,7 @@ const UNSETTLED: Readonly<Record<string, "held" | "nothing">> = {
   "release release release": "nothing",
 };
 
-const followedByEach = (sequences: readonly Step[][]): Step[][] =>
+const followedByEach = (sequences: readonly EndingStep[][]): EndingStep[][] =>
   sequences.flatMap((sequence) => STEPS.map((step) => [...sequence, step]));
 
 const ONE = followedByEach([[]]);
@@ -48,7 +48,7 @@ export function describeEndings(open: OpenLedger): void {
 
     it.each(SEQUENCES)("$name: ends as $end", async ({ sequence, end }) => {
       const { ledger } = bench();
-      const take: Record<Step, () => Promise<unknown>> = {
+      const take: Record<EndingStep, () => Promise<unknown>> = {
         hold: async () => expect(await ledger.hold(holdOf({ id: "req_1" }))).toEqual({ ok: true }),
         settle: async () => await ledger.settle(recordOf({ id: "req_1" })),
         release: async () => await ledger.release("req_1"),

@@ -51,9 +51,9 @@ const gateway = createGateway({
 });
 afterAll(() => gateway.close());
 
-type Body = Readonly<Record<string, unknown>>;
+type RequestFields = Readonly<Record<string, unknown>>;
 
-interface Reply {
+interface ModelReply {
   readonly status: number;
   readonly text: string;
 }
@@ -63,21 +63,25 @@ interface Server {
   fetch(request: Request): Promise<Response>;
 }
 
-async function post(to: Server, url: string, key: string, body: Body): Promise<Reply> {
+async function post(to: Server, url: string, key: string, body: RequestFields): Promise<ModelReply> {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const response = await to.fetch(new Request(url, { method: "POST", headers, body: JSON.stringify(body) }));
   return { status: response.status, text: await response.text() };
 }
 
-const askGateway = (body: Body): Promise<Reply> =>
+const askGateway = (body: RequestFields): Promise<ModelReply> =>
   post(gateway, "http://localhost/v1/images/generations", KEY, body);
 
-function countImages({ text }: Reply): number {
+function countImages({ text }: ModelReply): number {
   return text.match(/"url":/g)?.length ?? 0;
 }
 
 /** What is wrong with the gateway's response if the provider accepts the request, or refuses it. */
-async function findProblem(body: Body, count: number, isAccepted: boolean): Promise<string | undefined> {
+async function findProblem(
+  body: RequestFields,
+  count: number,
+  isAccepted: boolean,
+): Promise<string | undefined> {
   emulator.reset();
   const reply = await askGateway(body);
   const sent = emulator.requests.length;
@@ -97,7 +101,7 @@ const SEEDREAM_SIZES = [undefined, "auto", "1.5k", "3K", "512x512"];
 /** What the provider itself says to the request: one call with a batch, or one of several calls with one image each. */
 async function isAcceptedBySeedream(
   { row }: DocumentedModel,
-  { n: _n, size, ...body }: Body,
+  { n: _n, size, ...body }: RequestFields,
   count: number,
 ): Promise<boolean> {
   const isSingle = row.imagesPerCall === 1;
@@ -151,7 +155,7 @@ const REFERENCE =
 /** As {@link isAcceptedBySeedream}. DashScope has no streams and no background. */
 async function isAcceptedByQwenImage(
   { row }: DocumentedModel,
-  { model, prompt, image, size, stream }: Body,
+  { model, prompt, image, size, stream }: RequestFields,
   count: number,
 ): Promise<boolean> {
   if (stream === true) return false;

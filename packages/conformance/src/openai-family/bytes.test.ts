@@ -86,7 +86,7 @@ async function readAll(stream: Promise<AsyncIterable<unknown>>): Promise<unknown
 }
 
 /** What the official client got: the bytes, and what it made of them. */
-interface Exchange {
+interface RecordedExchange {
   readonly status: number;
   readonly type: string | null;
   readonly text: string;
@@ -97,8 +97,8 @@ interface Exchange {
 async function exchange(
   { baseURL, apiKey }: { readonly baseURL: string; readonly apiKey: string },
   send: (client: OpenAI) => Promise<unknown>,
-): Promise<Exchange> {
-  let seen: Promise<Omit<Exchange, "result">> | undefined;
+): Promise<RecordedExchange> {
+  let seen: Promise<Omit<RecordedExchange, "result">> | undefined;
   const client = new OpenAI({
     baseURL,
     apiKey,
@@ -164,7 +164,7 @@ interface ErrorBody {
   readonly error: Readonly<Record<"message" | "type" | "code" | "param" | "upstream_request_id", unknown>>;
 }
 
-const readError = ({ text }: Exchange): ErrorBody["error"] => (JSON.parse(text) as ErrorBody).error;
+const readError = ({ text }: RecordedExchange): ErrorBody["error"] => (JSON.parse(text) as ErrorBody).error;
 
 describe("an error has the provider's message, code and param, and the type and the status of the gateway", () => {
   it.each([

@@ -16,12 +16,12 @@ const IMAGE = `data:image/png;base64,${PNG.toString("base64")}`;
 const GENERATIONS = "/v1/images/generations";
 const EDITS = "/v1/images/edits";
 
-interface Row {
+interface DialectRow {
   readonly service: NonNullable<StartOptions["service"]>;
   readonly model: string;
 }
 
-const ROWS: readonly Row[] = [
+const ROWS: readonly DialectRow[] = [
   { service: "openai", model: "gpt-image-2" },
   { service: "azure", model: "gpt-image-2" },
   { service: "xai", model: "grok-imagine-image" },
@@ -44,13 +44,13 @@ const USUAL = {
   user: "u-1",
 };
 
-interface Body {
+interface SentFields {
   readonly data: readonly { readonly url?: string; readonly b64_json?: string }[];
   readonly error: { readonly code: string; readonly param: string };
   readonly model?: string;
 }
 
-const read = async (response: Response): Promise<Body> => (await response.json()) as Body;
+const read = async (response: Response): Promise<SentFields> => (await response.json()) as SentFields;
 
 describe.each(ROWS)("the dialect $service", ({ service, model }) => {
   const open = (options?: Partial<GatewayOptions>) =>

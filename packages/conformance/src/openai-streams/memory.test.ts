@@ -21,9 +21,9 @@ const PIECE = Buffer.alloc(64 * 1024, "A");
 const ALLOWED = 8 * MIB;
 
 /** A part of a body: text, or this number of bytes. */
-type Part = string | number;
+type EventPart = string | number;
 
-async function sendParts(response: ServerResponse, type: string, parts: readonly Part[]): Promise<void> {
+async function sendParts(response: ServerResponse, type: string, parts: readonly EventPart[]): Promise<void> {
   response.writeHead(200, { "content-type": type });
   for (const part of parts) {
     if (typeof part === "string") await write(response, part);
@@ -36,13 +36,13 @@ async function write(response: ServerResponse, piece: string | Uint8Array): Prom
   if (!response.write(piece)) await once(response, "drain");
 }
 
-const IMAGE: readonly Part[] = ['{"b64_json":"', IMAGE_BYTES, '","size":"2048x2048"}'];
-const EVENT: readonly Part[] = [
+const IMAGE: readonly EventPart[] = ['{"b64_json":"', IMAGE_BYTES, '","size":"2048x2048"}'];
+const EVENT: readonly EventPart[] = [
   'data: {"type":"image_generation.partial_succeeded","b64_json":"',
   IMAGE_BYTES,
   '"}\n\n',
 ];
-const inJson = (images: readonly (readonly Part[])[]): readonly Part[] => [
+const inJson = (images: readonly (readonly EventPart[])[]): readonly EventPart[] => [
   '{"data":[',
   ...images.flatMap((image, index) => (index === 0 ? image : [",", ...image])),
   `],"usage":${report(images.length)}}`,
@@ -51,7 +51,7 @@ const LINKED_BYTES = (IMAGE_BYTES / 4) * 3;
 
 /** Responds to each call as the scenario says, and to each download with an image. */
 const SCENARIOS: Readonly<
-  Record<string, { readonly model: string; readonly type: string; readonly parts: readonly Part[] }>
+  Record<string, { readonly model: string; readonly type: string; readonly parts: readonly EventPart[] }>
 > = {
   "the provider's events": {
     model: MODELS.streaming,
@@ -68,7 +68,7 @@ async function startProvider({
   parts,
 }: {
   readonly type: string;
-  readonly parts: readonly Part[];
+  readonly parts: readonly EventPart[];
 }): Promise<string> {
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (request.method === "GET") return sendParts(response, "image/png", [LINKED_BYTES]);

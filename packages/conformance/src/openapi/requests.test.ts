@@ -68,10 +68,10 @@ const VALUES: readonly unknown[] = [
 
 const CONTENT = { messages: [{ role: "user", content: [{ text: "a fox" }] }] };
 
-type Case = [path: string, body: object, schema: string, other?: string];
+type RequestCase = [path: string, body: object, schema: string, other?: string];
 
 /** Bodies that are accepted, with the schemas that describe such a body. */
-const BODIES: readonly Case[] = [
+const BODIES: readonly RequestCase[] = [
   [GENERATIONS, { model: "s", prompt: "a fox" }, "SeedreamRequest", "SeedreamLayersRequest"],
   [GENERATIONS, { model: "s", layer_decomposition: true }, "SeedreamLayersRequest", "SeedreamRequest"],
   [GENERATIONS, { model: "q", prompt: "x", input: CONTENT }, "QwenImageRequest", "QwenImageShorthandRequest"],
@@ -114,7 +114,7 @@ function isDescribed(body: unknown, schemas: readonly string[]): boolean {
   return schemas.some((schema) => findProblems(schema, sent).length === 0);
 }
 
-describe.each<Case>(BODIES)(
+describe.each<RequestCase>(BODIES)(
   "the schemas of bodies of %s such as %j",
   (path, body, schema, other = schema) => {
     const schemas = [schema, other];

@@ -13,7 +13,7 @@ export interface EntryPoint {
 }
 
 /** What is read of a package.json. */
-interface Manifest {
+interface ExportsManifest {
   readonly name: string;
   readonly exports?: Readonly<Record<string, string | { readonly types?: string }>>;
 }
@@ -21,7 +21,7 @@ interface Manifest {
 /** The entry points of the packages in these folders, such as `packages/core`, in the order of `exports`. */
 export function findEntryPoints(folders: readonly string[]): EntryPoint[] {
   return folders.flatMap((folder) => {
-    const { name, exports = {} }: Manifest = JSON.parse(readText(`${folder}/package.json`));
+    const { name, exports = {} }: ExportsManifest = JSON.parse(readText(`${folder}/package.json`));
     return Object.entries(exports).flatMap(([path, target]) => {
       if (typeof target === "string" || target.types === undefined) return [];
       const file = path === "." ? "index" : path.slice(2).replaceAll("/", ".");

@@ -3,18 +3,12 @@ import { isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
 import ts from "typescript5";
 import { expect, it } from "vitest";
-import { PUBLISHED_FOLDERS } from "../support/packed-project.js";
-import { readText } from "../support/workspace.js";
+import { PUBLISHED_FOLDERS, readManifest } from "../support/packed-project.js";
 import { findEntryPoints } from "./api-report.js";
-
-interface Manifest {
-  readonly dependencies?: Readonly<Record<string, string>>;
-  readonly peerDependencies?: Readonly<Record<string, string>>;
-}
 
 // With `skipLibCheck: false`, a declaration that imports a package which users do not have is an error in their project.
 it.each(PUBLISHED_FOLDERS)("the declarations of %s import only what its users have", (folder) => {
-  const { dependencies, peerDependencies }: Manifest = JSON.parse(readText(`${folder}/package.json`));
+  const { dependencies, peerDependencies } = readManifest(`${folder}/package.json`);
   const installed = new Set(Object.keys({ ...dependencies, ...peerDependencies }));
   const imports = new Map<string, string>();
   for (const { declarations } of findEntryPoints([folder])) collectImports(declarations, new Set(), imports);

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { PUBLISHED_FOLDERS } from "../support/packed-project.js";
 import { ROOT } from "../support/workspace.js";
 
-interface Manifest {
+interface InstalledManifest {
   readonly name?: string;
   readonly version?: string;
   readonly license?: string | { readonly type?: string };
@@ -42,7 +42,7 @@ const CHECKED_BY_HAND: Readonly<Record<string, string>> = {
 };
 
 it("what users install with our packages has a permissive licence", () => {
-  const found = new Map<string, Manifest>();
+  const found = new Map<string, InstalledManifest>();
   for (const folder of PUBLISHED_FOLDERS) collect(join(ROOT, folder), found);
   const others = [...found].filter(([name, manifest]) => !isFine(name, manifest, PERMISSIVE));
 
@@ -65,7 +65,7 @@ it("every installed package has a licence that allows its use as a tool", () => 
 });
 
 /** The installed runtime dependencies of a package, and theirs, without ours. */
-function collect(folder: string, found: Map<string, Manifest>): void {
+function collect(folder: string, found: Map<string, InstalledManifest>): void {
   const { dependencies = {}, optionalDependencies = {} } = read(join(folder, "package.json"));
   for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
     if (name.startsWith("@calotype/") || found.has(name)) continue;
@@ -88,17 +88,17 @@ function findInstalled(folder: string, name: string): string | undefined {
   return undefined;
 }
 
-function read(path: string): Manifest {
-  return JSON.parse(readFileSync(path, "utf8")) as Manifest;
+function read(path: string): InstalledManifest {
+  return JSON.parse(readFileSync(path, "utf8")) as InstalledManifest;
 }
 
-function licenceOf({ license, licenses }: Manifest): string {
+function licenceOf({ license, licenses }: InstalledManifest): string {
   if (typeof license === "string") return license;
   return license?.type ?? licenses?.map(({ type }) => type).join(" OR ") ?? "none";
 }
 
 /** Whether a package's licence, or one of several to choose from, is in a list. All of those joined by AND must be. */
-function isFine(name: string, manifest: Manifest, allowed: ReadonlySet<string>): boolean {
+function isFine(name: string, manifest: InstalledManifest, allowed: ReadonlySet<string>): boolean {
   if (Object.keys(CHECKED_BY_HAND).some((known) => name === known || isPartOf(name, known))) return true;
   const choices = licenceOf(manifest).replaceAll(/[()]/g, "").split(" OR ");
   return choices.some((choice) => choice.split(" AND ").every((one) => allowed.has(one)));

@@ -1,17 +1,7 @@
 import { expect, it } from "vitest";
-import { PUBLISHED_FOLDERS } from "../support/packed-project.js";
+import { MANIFESTS } from "../support/packed-project.js";
 import { readText } from "../support/workspace.js";
 
-interface Manifest {
-  readonly name: string;
-  readonly engines: { readonly node: string };
-  readonly peerDependencies?: Readonly<Record<string, string>>;
-  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
-}
-
-const manifests = PUBLISHED_FOLDERS.map(
-  (folder) => JSON.parse(readText(`${folder}/package.json`)) as Manifest,
-);
 const page = readText("docs/supported-versions.md");
 
 /** The first version of a range such as `13 and newer`. */
@@ -31,7 +21,7 @@ function rowsUnder(heading: string): string[][] {
 }
 
 it("docs/supported-versions.md has the peer dependencies of all packages", () => {
-  const expected = manifests.flatMap(({ name, peerDependencies = {}, peerDependenciesMeta = {} }) =>
+  const expected = MANIFESTS.flatMap(({ name, peerDependencies = {}, peerDependenciesMeta = {} }) =>
     Object.entries(peerDependencies).map(([peer, range]) => [
       `\`${name}\``,
       `\`${peer}\`${peerDependenciesMeta[peer]?.optional === true ? " (optional)" : ""}`,
@@ -45,8 +35,8 @@ it("docs/supported-versions.md has the peer dependencies of all packages", () =>
 
 it("docs/supported-versions.md has the Node of all packages", () => {
   const versions = new Map(rowsUnder("Runtimes and TypeScript").map(([what, range]) => [what, range]));
-  const libraries = manifests.filter(({ name }) => name !== "create-calotype");
-  expect(new Set(libraries.map(({ engines }) => engines.node))).toEqual(new Set([">=22.19"]));
+  const libraries = MANIFESTS.filter(({ name }) => name !== "create-calotype");
+  expect(new Set(libraries.map(({ engines }) => engines?.node))).toEqual(new Set([">=22.19"]));
   expect(versions.get("Node.js")).toBe("22.19 and newer");
 });
 

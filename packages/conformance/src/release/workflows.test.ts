@@ -6,7 +6,7 @@ import { findFiles, ROOT, readText } from "../support/workspace.js";
 
 // GitHub itself finds a mistake in a workflow only when it runs, so these tests read the files before.
 
-interface Step {
+interface WorkflowStep {
   readonly uses?: string;
   readonly run?: string;
   readonly name?: string;
@@ -21,7 +21,7 @@ interface Job {
   readonly strategy?: { readonly matrix: Readonly<Record<string, readonly string[]>> };
   readonly needs?: string | readonly string[];
   readonly if?: string;
-  readonly steps?: readonly Step[];
+  readonly steps?: readonly WorkflowStep[];
   /** The path of another workflow, which is the job. */
   readonly uses?: string;
 }
@@ -64,7 +64,8 @@ const { scripts } = JSON.parse(readText("package.json")) as { scripts: Readonly<
 
 const readYaml = (path: string): unknown => parse(readText(path), { strict: true, uniqueKeys: true });
 const workflows = findFiles(".github/workflows/*").map((path) => [path, readYaml(path) as Workflow] as const);
-const stepsOf = ({ jobs }: Workflow): Step[] => Object.values(jobs).flatMap(({ steps = [] }) => steps);
+const stepsOf = ({ jobs }: Workflow): WorkflowStep[] =>
+  Object.values(jobs).flatMap(({ steps = [] }) => steps);
 const unknown = (value: object, known: readonly string[]): string[] =>
   Object.keys(value).filter((key) => !known.includes(key));
 

@@ -92,7 +92,7 @@ interface Memory {
 const readMemory = async (url: string): Promise<Memory> =>
   (await fetch(`${url}/memory`)).json() as Promise<Memory>;
 
-interface Way {
+interface DeliveryWay {
   readonly name: string;
   readonly key: "native" | "openai";
   readonly path?: string;
@@ -113,7 +113,7 @@ const SERVICE_CALLS = { model: SERVICE, prompt: "x", n: 2 };
 const GEMINI = { model: "gemini-nano-banana-2.1", prompt: "x" };
 const BASE64 = { response_format: "b64_json" };
 const STREAM = { stream: true };
-const WAYS: readonly Way[] = [
+const WAYS: readonly DeliveryWay[] = [
   { name: "JSON with a link", key: "native", body: SEEDREAM },
   { name: "JSON with base64", key: "native", body: { ...SEEDREAM, ...BASE64 } },
   { name: "a native stream with base64", key: "native", body: { ...SEEDREAM, ...BASE64, ...STREAM } },
@@ -192,7 +192,7 @@ const WAYS: readonly Way[] = [
 /** Sends a request, and reads the response; a slow client waits in its middle. Returns the number of its bytes. */
 async function request(
   url: string,
-  { key, path = "/v1/images/generations", body }: Way,
+  { key, path = "/v1/images/generations", body }: DeliveryWay,
   isSlow: boolean,
 ): Promise<number> {
   const headers = { authorization: `Bearer ${key}-key`, "content-type": "application/json" };

@@ -38,7 +38,7 @@ const createStore = (options: Partial<S3StoreOptions> = {}) =>
     ...options,
   });
 
-interface Body {
+interface StoredBody {
   readonly data: readonly { readonly url?: string }[];
   readonly extra?: { readonly errors?: readonly unknown[] };
 }
@@ -54,7 +54,7 @@ async function generate(model: string, results: ResultsOptions) {
       body: JSON.stringify({ model, prompt: "a red fox", size: "1664x928" }),
     }),
   );
-  const body = (await response.json()) as Body;
+  const body = (await response.json()) as StoredBody;
   await providers.server.close();
   return {
     gateway,

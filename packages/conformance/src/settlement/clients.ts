@@ -66,7 +66,7 @@ async function toSight(incoming: IncomingMessage): Promise<Sight> {
 }
 
 /** A response that was read completely, or until it broke off. */
-export interface ReadResponse {
+export interface ReadBody {
   readonly status: number;
   readonly contentType: string | undefined;
   readonly text: string;
@@ -75,7 +75,7 @@ export interface ReadResponse {
 }
 
 /** Describes a response as the rows do. */
-export function sightOf({ status, contentType, text, brokeOff }: ReadResponse): Sight {
+export function sightOf({ status, contentType, text, brokeOff }: ReadBody): Sight {
   const isEvents = contentType?.startsWith("text/event-stream") === true;
   const sight = isEvents ? sightOfEvents(text) : brokeOff ? { images: 0 } : sightOfJson(text);
   return { status, ...sight, ...(brokeOff && { ending: "breaks off" }) };

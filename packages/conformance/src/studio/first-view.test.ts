@@ -10,7 +10,7 @@ const opened = await openBrowser();
 afterAll(() => opened?.close());
 
 /** One load of the first screen with an empty cache. */
-interface Load {
+interface PageLoad {
   /** What was sent over the network, compressed. */
   readonly bytes: number;
   /** What the page's thread needed of the CPU. */
@@ -28,9 +28,9 @@ describe.runIf(opened !== undefined)("the first view, with an empty cache", () =
       studio: { authorize: () => "admin" },
     });
 
-    const loads: Load[] = [];
+    const loads: PageLoad[] = [];
     for (let index = 0; index < 5; index++) loads.push(await load(opened.browser, `${origin}/studio`));
-    const median = (name: keyof Load): number =>
+    const median = (name: keyof PageLoad): number =>
       loads.map((each) => each[name]).toSorted((a, b) => a - b)[2] ?? 0;
 
     expect(median("bytes")).toBeGreaterThan(10_000);
@@ -40,7 +40,7 @@ describe.runIf(opened !== undefined)("the first view, with an empty cache", () =
   });
 });
 
-async function load(browser: Browser, url: string): Promise<Load> {
+async function load(browser: Browser, url: string): Promise<PageLoad> {
   const context = await browser.newContext({ locale: "en-US" });
   try {
     const page = await context.newPage();

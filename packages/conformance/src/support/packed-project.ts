@@ -9,6 +9,9 @@ export interface Manifest {
   readonly name: string;
   readonly version: string;
   readonly private?: boolean;
+  readonly engines?: { readonly node: string };
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;
   readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
   readonly bin?: Readonly<Record<string, string>>;
@@ -124,7 +127,8 @@ function besides(): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries(names.map((name) => [name, versions[name]]));
 }
 
-function readManifest(path: string): Manifest {
+/** @param path from the root of the workspace */
+export function readManifest(path: string): Manifest {
   const manifest: Manifest = JSON.parse(readText(path));
   return manifest;
 }

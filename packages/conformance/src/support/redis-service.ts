@@ -9,6 +9,9 @@ import { REDIS } from "./service.ts";
 
 export { createPrefix, findKeys, REDIS, removeKeys };
 
+/** A client of either package. */
+export type RedisClient = RedisAdmissionStoreOptions["client"];
+
 /** A client of ioredis for the tests of a file. */
 export function useIoredis(url: string): () => Redis {
   let client: Redis | undefined;

@@ -19,7 +19,7 @@ export function describeRandomTasks(open: OpenTaskLedger, runs: number): void {
         fc.asyncProperty(SEQUENCES, async (steps) => {
           const clock = createClock();
           const { ledger, close } = await open(clock);
-          const trial: Trial = { ledger, reference: new ReferenceTasks(), clock };
+          const trial: TaskTrial = { ledger, reference: new ReferenceTasks(), clock };
           try {
             for (const step of steps) {
               const said = await takeStep(trial, step);
@@ -37,20 +37,20 @@ export function describeRandomTasks(open: OpenTaskLedger, runs: number): void {
   });
 }
 
-interface Trial {
+interface TaskTrial {
   readonly ledger: TaskLedger & OutboxLedger;
   readonly reference: ReferenceTasks;
   readonly clock: Clock;
 }
 
 /** The results of both, to be compared. */
-interface Results {
+interface TaskResults {
   readonly store: unknown;
   readonly reference: unknown;
 }
 
 /** Runs a step on both. */
-async function takeStep(trial: Trial, step: TaskStep): Promise<Results> {
+async function takeStep(trial: TaskTrial, step: TaskStep): Promise<TaskResults> {
   const { ledger, reference, clock } = trial;
   const { tasks } = ledger;
   const now = clock.now();
@@ -103,9 +103,9 @@ async function takeStep(trial: Trial, step: TaskStep): Promise<Results> {
 
 /** The store chooses the callers; of each it must take the oldest tasks, and as many as wanted if there are as many. */
 async function takeTasks(
-  { ledger, reference, clock }: Trial,
+  { ledger, reference, clock }: TaskTrial,
   { limit, except }: Extract<TaskStep, { kind: "take" }>,
-): Promise<Results> {
+): Promise<TaskResults> {
   const takeable = reference.takeable(clock.now(), except);
   const taken = await ledger.tasks.take({ limit, except });
   reference.taken(taken.map(({ id }) => id));
@@ -127,9 +127,9 @@ async function takeTasks(
 }
 
 async function deliver(
-  { ledger, reference }: Trial,
+  { ledger, reference }: TaskTrial,
   { name, state }: Extract<TaskStep, { kind: "deliver" }>,
-): Promise<Results> {
+): Promise<TaskResults> {
   const { outbox } = ledger;
   const [message] = await outbox.list({ task: `task_${name}`, endpoint: "a" }, 1);
   if (message === undefined) return { store: undefined, reference: undefined };
@@ -142,7 +142,7 @@ async function deliver(
 }
 
 /** Reads everything from both. */
-async function observe({ ledger, reference }: Trial): Promise<Results> {
+async function observe({ ledger, reference }: TaskTrial): Promise<TaskResults> {
   const { tasks } = ledger;
   const messages = await ledger.outbox.list({}, 100);
   const lists = await Promise.all(TASK_CALLERS.map((caller) => listAll(tasks, caller)));

@@ -2,7 +2,7 @@ import type { TaskLedger } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import type { Closable } from "../ledger-suite/open-ledger.js";
 import { readRecords } from "../ledger-suite/read-ledger.js";
-import { type OpenTaskLedger, type TestedLedger, useTaskLedger } from "./open-tasks.js";
+import { type OpenTaskLedger, type TestedTaskLedger, useTaskLedger } from "./open-tasks.js";
 import {
   completionOf,
   LOST_ERROR,
@@ -24,7 +24,7 @@ export function describeSharedTasks(open: OpenTaskLedger): void {
   describe("tasks that processes share", () => {
     const bench = useTaskLedger(open);
 
-    async function openTwo(): Promise<readonly [TestedLedger, Closable<TestedLedger>]> {
+    async function openTwo(): Promise<readonly [TestedTaskLedger, Closable<TestedTaskLedger>]> {
       const { ledger, join } = bench();
       return [ledger, await join()];
     }

@@ -21,7 +21,7 @@ import {
 } from "./tasks.js";
 
 type Stage = "queued" | "taken" | "sent";
-type Step = "complete" | "fail" | "cancel" | "expire" | "lose";
+type TaskEnding = "complete" | "fail" | "cancel" | "expire" | "lose";
 
 const HELD: Balance = { settled: "0", held: "0.5" };
 const NOTHING: Balance = { settled: "0", held: "0" };
@@ -29,7 +29,7 @@ const CHARGED: Balance = { settled: "0.3", held: "0" };
 const LOST: Balance = { settled: "0.5", held: "0" };
 
 /** A task in each stage, what happens to it, and what becomes of it and of its hold of 0.5. */
-const CASES: readonly (readonly [Stage, Step, TaskStatus, Balance])[] = [
+const CASES: readonly (readonly [Stage, TaskEnding, TaskStatus, Balance])[] = [
   ["queued", "complete", "completed", CHARGED],
   ["queued", "fail", "queued", HELD],
   ["queued", "cancel", "cancelled", NOTHING],
@@ -47,11 +47,11 @@ const CASES: readonly (readonly [Stage, Step, TaskStatus, Balance])[] = [
   ["sent", "lose", "failed", LOST],
 ];
 
-const STEPS: readonly Step[] = ["complete", "fail", "cancel", "expire", "lose"];
+const STEPS: readonly TaskEnding[] = ["complete", "fail", "cancel", "expire", "lose"];
 const ENDED = CASES.filter(([, , status]) => status !== "queued" && status !== "in_progress");
 
 /** What a step after the end does to the money: a record counts if none came before, a late release frees a lost hold. */
-function balanceAfter(before: Balance, step: Step): Balance {
+function balanceAfter(before: Balance, step: TaskEnding): Balance {
   if (step === "complete" && before !== CHARGED) return CHARGED;
   return step === "fail" && before === LOST ? NOTHING : before;
 }
@@ -68,7 +68,7 @@ export function describeTaskEnds(open: OpenTaskLedger): void {
       if (stage === "sent") await tasks.markSent("task_1");
     }
 
-    async function happen(step: Step): Promise<void> {
+    async function happen(step: TaskEnding): Promise<void> {
       const { ledger, tasks, clock } = bench();
       if (step === "complete") await tasks.end(completionOf("1"));
       if (step === "fail") await tasks.end({ id: "task_1", status: "failed", error: "{}" });

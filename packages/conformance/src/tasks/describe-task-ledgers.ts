@@ -8,7 +8,7 @@ import { createPostgresLedger } from "@calotype/postgres";
 import { createSqliteLedger } from "@calotype/sqlite";
 import { Pool } from "pg";
 import { afterAll, expect, it, onTestFinished } from "vitest";
-import type { Hosts, Open } from "../hosts/every-host.js";
+import type { Hosts, OpenHost } from "../hosts/every-host.js";
 import type { Call, ReadResponse } from "../support/http-client.js";
 import { jsonCall, SEEDREAM_BODY } from "../support/image-calls.js";
 import { canUse, POSTGRES, urlOf } from "../support/service.js";
@@ -29,9 +29,9 @@ afterAll(async () => {
 });
 
 /** Opens a ledger that is closed after the test. */
-type OpenLedger = () => TaskLedger;
+type CreateTaskLedger = () => TaskLedger;
 
-const LEDGERS: Readonly<Record<string, OpenLedger>> = {
+const LEDGERS: Readonly<Record<string, CreateTaskLedger>> = {
   Memory: () => createMemoryLedger(),
   SQLite: () => {
     const ledger = createSqliteLedger({ path: join(directory, `${randomUUID()}.db`) });
@@ -51,11 +51,11 @@ const headers = { authorization: `Bearer ${CALLER_KEY}` };
 const BODY = { ...SEEDREAM_BODY, n: 2 };
 const parse = ({ text }: ReadResponse): Record<string, unknown> => JSON.parse(text);
 
-interface Case {
+interface LedgerCase {
   readonly host: string;
-  readonly open: Open;
+  readonly open: OpenHost;
   readonly ledger: string;
-  readonly openLedger: OpenLedger;
+  readonly openLedger: CreateTaskLedger;
 }
 
 /** The ledgers that keep tasks, on every host. */
@@ -64,9 +64,9 @@ export function describeTaskLedgers(hosts: Hosts): void {
   /** What was seen, by host and ledger. */
   const seen = new Map<string, string>();
   const cases = Object.entries(hosts).flatMap(([host, open]) =>
-    Object.entries(LEDGERS).map(([ledger, openLedger]): Case => ({ host, open, ledger, openLedger })),
+    Object.entries(LEDGERS).map(([ledger, openLedger]): LedgerCase => ({ host, open, ledger, openLedger })),
   );
-  const isUsable = ({ ledger }: Case): boolean => hasPostgres || ledger !== "PostgreSQL";
+  const isUsable = ({ ledger }: LedgerCase): boolean => hasPostgres || ledger !== "PostgreSQL";
 
   it.each(cases.filter(isUsable))("tasks on $host, $ledger", async (given) => {
     expect(await runTasks(given, providers())).toEqual({ held: "0", settled: "0.12" });
@@ -85,7 +85,7 @@ export function describeTaskLedgers(hosts: Hosts): void {
 }
 
 /** Submits, waits, follows, lists and cancels tasks, and compares the result and the record with those of a direct call. */
-async function runTasks({ open, openLedger }: Case, providers: Providers): Promise<Balance> {
+async function runTasks({ open, openLedger }: LedgerCase, providers: Providers): Promise<Balance> {
   const ledger = openLedger();
   const { gateway, records } = startGateway(providers, { ledger, tasks: { concurrency: 1 } });
   const { send } = await open(gateway);

@@ -17,7 +17,7 @@ const define = (
   ...client,
 });
 
-async function generate(model: ImageModel, { size, ...call }: Call) {
+async function generate(model: ImageModel, { size, ...call }: SdkCall) {
   const { images } = await generateImage({
     model,
     ...call,
@@ -28,7 +28,7 @@ async function generate(model: ImageModel, { size, ...call }: Call) {
 
 const isSize = (size: string | undefined): size is `${number}x${number}` => size !== undefined;
 
-interface Call extends Omit<ImageCall, "prompt"> {
+interface SdkCall extends Omit<ImageCall, "prompt"> {
   readonly prompt: string | { readonly text: string; readonly images: Uint8Array[] };
 }
 

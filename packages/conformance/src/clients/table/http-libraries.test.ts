@@ -1,7 +1,15 @@
 import { createServer } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { readText } from "../../support/workspace.js";
-import { aiohttp, axios, httpx, openaiPython, sendOnWire, type WireRequest } from "./http-libraries.js";
+import {
+  aiohttp,
+  axios,
+  httpx,
+  openaiPython,
+  sendOnWire,
+  type Varying,
+  type WireRequest,
+} from "./http-libraries.js";
 import { editBody, generateBody } from "./openai-python.js";
 
 const DATA = Buffer.from("PNGDATA");
@@ -191,11 +199,6 @@ const RECORDINGS: readonly { readonly name: string; readonly build: (varying: Va
   },
   { name: "axios-get", build: (varying) => axios(varying, { path: "/v1/models", apiKey }) },
 ];
-
-interface Varying {
-  readonly host: string;
-  readonly boundary?: string;
-}
 
 describe("a request of a client without a package for Node", () => {
   it.each(RECORDINGS)("has the bytes that the library sends: $name", async ({ name, build }) => {

@@ -68,14 +68,14 @@ function readEvents(response: ReadResponse): readonly Uint8Array[] {
     const data = /^data: (.*)$/m.exec(event)?.[1];
     if (data === undefined) continue;
     if (data.startsWith("[DONE]")) break;
-    const { type, b64_json, error }: Event = JSON.parse(data);
+    const { type, b64_json, error }: PythonEvent = JSON.parse(data);
     if (error || /^event: error$/m.test(event)) throw new ClientError(error?.message ?? "An error occurred");
     if (type?.endsWith(".completed") && b64_json) images.push(decodeBase64(b64_json));
   }
   return images;
 }
 
-interface Event {
+interface PythonEvent {
   readonly type?: string;
   readonly b64_json?: string;
   readonly error?: { readonly message?: string };

@@ -1,6 +1,6 @@
 import sharp from "sharp";
 import { drawPng } from "../support/images.js";
-import { type Client, type Connection, MODEL_KEYS, type ModelKey } from "./client.js";
+import { type Client, type Connection, type Images, MODEL_KEYS, type ModelKey } from "./client.js";
 import type { ServedModels } from "./serve-models.js";
 
 /** What a client got from one call. */
@@ -11,7 +11,7 @@ export type Got =
   | { readonly status: number; readonly error: string };
 
 /** One thing that a user does with a client. */
-export interface Scenario {
+export interface ClientScenario {
   readonly title: string;
   /** The column of the overview that counts it. */
   readonly column: Column;
@@ -35,7 +35,7 @@ export type Column = (typeof COLUMNS)[number];
 /** A scenario of a client with one model, with the client's profile and without. */
 export interface Result {
   readonly client: Client;
-  readonly scenario: Scenario;
+  readonly scenario: ClientScenario;
   readonly model: ModelKey;
   readonly hasProfile: boolean;
   readonly got: Got;
@@ -51,7 +51,7 @@ export function scenariosOf({
   stream,
   streamEdit,
   listModels,
-}: Client): readonly Scenario[] {
+}: Client): readonly ClientScenario[] {
   const editImages = (count: number) => async (connection: Connection) =>
     edit?.(connection, { prompt: PROMPT, images: await Promise.all(COLOURS.slice(0, count).map(drawPng)) }) ??
     [];
@@ -98,15 +98,13 @@ const REFUSED = "InputTextSensitiveContentDetected DataInspectionFailed";
 /** The amounts of red of the images to edit. */
 const COLOURS = [0, 200];
 
-type Images = Promise<readonly Uint8Array[]>;
-
 /** A scenario that is done if it gives this number of images. */
 function make(
   title: string,
   column: Column,
   count: number,
   run: (connection: Connection) => Images,
-): Scenario {
+): ClientScenario {
   return {
     title,
     column,
@@ -115,7 +113,7 @@ function make(
   };
 }
 
-function list(listModels: NonNullable<Client["listModels"]>): Scenario {
+function list(listModels: NonNullable<Client["listModels"]>): ClientScenario {
   return {
     title: "List models",
     column: "List models",
@@ -151,7 +149,7 @@ export async function runClient(
 }
 
 async function perform(
-  scenario: Scenario,
+  scenario: ClientScenario,
   connection: Connection,
   statuses: readonly number[],
 ): Promise<Got> {

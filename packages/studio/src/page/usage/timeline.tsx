@@ -73,7 +73,7 @@ function toSteps(record: UsageRecord, messages: Messages): readonly Step[] {
 }
 
 type Settled = Extract<UsageRecord, { state: "settled" }>;
-type Attempt = NonNullable<Settled["attempts"]>[number];
+type RecordedAttempt = NonNullable<Settled["attempts"]>[number];
 
 /** A wait that is shorter is not worth a line. */
 const SHOWN_WAIT_MS = 50;
@@ -81,7 +81,7 @@ const SHOWN_WAIT_MS = 50;
 /** Limits and budget let the request in, the money was held, and it may have waited: for its turn, or in the queue of tasks. */
 function toAdmission(
   record: UsageRecord,
-  first: Attempt | undefined,
+  first: RecordedAttempt | undefined,
   { usage: text, language }: Messages,
 ): Step {
   const { held, period, task } = record;
@@ -98,7 +98,7 @@ function toAdmission(
 }
 
 function toAttempts(
-  attempts: readonly Attempt[],
+  attempts: readonly RecordedAttempt[],
   arrivedAt: number,
   { usage: text, language }: Messages,
 ): readonly Step[] {
