@@ -8,6 +8,7 @@ const DOCUMENTS = findFiles(
   "CONTRIBUTING.md",
   "docs/**/*.md",
   "packages/*/README.md",
+  "packages/*/SKILL.md",
   "packages/site/pages/**/*.md",
 );
 const SOURCES = findFiles("packages/*/src/**/*.ts").filter((path) => !path.endsWith(".test.ts"));

@@ -45,7 +45,7 @@ describe.each(PUBLISHED)("the tarball of %s", (name) => {
       name === "create-calotype" ? files.filter((file) => !file.startsWith("templates/")) : files;
     const stray = others.filter(
       (file) =>
-        !/^(?:package\.json|README\.md|LICENSE|THIRD_PARTY_LICENSES\.txt|CHANGELOG\.md|docs\/.+\.md|dist\/.+\.(?:c?js|c?js\.map|d\.c?ts|d\.ts\.map)|src\/.+\.ts|src\/features\/openapi\/openapi\.json)$/.test(
+        !/^(?:package\.json|README\.md|SKILL\.md|LICENSE|THIRD_PARTY_LICENSES\.txt|CHANGELOG\.md|docs\/.+\.md|dist\/.+\.(?:c?js|c?js\.map|d\.c?ts|d\.ts\.map)|src\/.+\.ts|src\/features\/openapi\/openapi\.json)$/.test(
           file,
         ),
     );
@@ -56,7 +56,7 @@ describe.each(PUBLISHED)("the tarball of %s", (name) => {
     );
     const pages = PACKAGE_DOCS[name.replace("@calotype/", "")] ?? [];
     expect(others.filter((file) => file.endsWith(".md"))).toEqual(
-      ["CHANGELOG.md", "README.md", ...pages.map((page) => `docs/${page}`)].toSorted(),
+      ["CHANGELOG.md", "README.md", "SKILL.md", ...pages.map((page) => `docs/${page}`)].toSorted(),
     );
     expect(others.filter((file) => /\.(?:test|spec|bench)\./.test(file))).toEqual([]);
   });

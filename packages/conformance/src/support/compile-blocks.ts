@@ -36,8 +36,9 @@ export function compileBlocks(blocks: readonly CodeBlock[]): string[] {
   return problems;
 }
 
-/** The package whose imports a block of this file may use. */
+/** The package whose imports a block of this file may use. A skill shows an app, which has several packages. */
 function findHome(path: string): string {
+  if (path.endsWith("/SKILL.md")) return "conformance";
   return /^packages\/([^/]+)\//.exec(path)?.[1] ?? "conformance";
 }
 
