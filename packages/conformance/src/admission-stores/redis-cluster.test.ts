@@ -17,6 +17,7 @@ import { describeWithService } from "../support/needs-service.js";
 import { type RedisCluster, startRedisCluster } from "../support/redis-cluster.js";
 import { REDIS_SERVER } from "../support/redis-server.js";
 import { createPrefix, findKeys, PATIENT_SECONDS, type RedisClient } from "../support/redis-service.js";
+import { isFull } from "../support/test-run.js";
 
 const CLIENTS: readonly (readonly [
   string,
@@ -100,7 +101,9 @@ await describeWithService(REDIS_SERVER, (program) => {
     });
 
     it("decides like the memory store on random requests", async () => {
-      const kinds = await compareStores(() => createMemoryAdmissionStore(), open, { runs: 100 });
+      const kinds = await compareStores(() => createMemoryAdmissionStore(), open, {
+        runs: isFull() ? 100 : 25,
+      });
       expect(kinds.size).toBe(7);
     });
 

@@ -15,6 +15,7 @@ import {
 } from "../admission-suite/requests.js";
 import { describeWithService } from "../support/needs-service.js";
 import { createPrefix, findKeys, PATIENT_SECONDS, REDIS, removeKeys } from "../support/redis-service.js";
+import { isFull } from "../support/test-run.js";
 
 await describeWithService(REDIS, (url) => {
   const prefix = createPrefix();
@@ -157,7 +158,7 @@ await describeWithService(REDIS, (url) => {
     const kinds = await compareStores(
       () => createMemoryAdmissionStore(),
       () => open().store,
-      { runs: 300 },
+      { runs: isFull() ? 300 : 75 },
     );
     expect(kinds.size).toBe(7);
   });
