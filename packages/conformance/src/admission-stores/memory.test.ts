@@ -4,6 +4,7 @@ import { compareStores } from "../admission-suite/compare-stores.js";
 import { createNaiveStore } from "../admission-suite/naive-store.js";
 import { describeAdmissionStore } from "../admission-suite.js";
 import { createClock } from "../ledger-suite/clock.js";
+import { isFull } from "../support/test-run.js";
 
 describeAdmissionStore("in memory", () => {
   const clock = createClock();
@@ -17,7 +18,7 @@ describeAdmissionStore("in memory", () => {
 
 it("decides like a store that remembers everything", async () => {
   const kinds = await compareStores((now) => createMemoryAdmissionStore({ now }), createNaiveStore, {
-    runs: 2_000,
+    runs: isFull() ? 2_000 : 500,
     isVirtual: true,
   });
   expect(kinds.size).toBe(7);
