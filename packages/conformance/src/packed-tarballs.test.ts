@@ -45,7 +45,7 @@ describe.each(PUBLISHED)("the tarball of %s", (name) => {
       name === "create-calotype" ? files.filter((file) => !file.startsWith("templates/")) : files;
     const stray = others.filter(
       (file) =>
-        !/^(?:package\.json|README\.md|SKILL\.md|LICENSE|THIRD_PARTY_LICENSES\.txt|CHANGELOG\.md|docs\/.+\.md|dist\/.+\.(?:c?js|c?js\.map|d\.c?ts|d\.ts\.map)|src\/.+\.ts|src\/features\/openapi\/openapi\.json)$/.test(
+        !/^(?:package\.json|README\.md|SKILL\.md|LICENSE|THIRD_PARTY_LICENSES\.txt|CHANGELOG\.md|docs\/.+\.md|dist\/.+\.(?:c?js|c?js\.map|d\.c?ts|d\.ts\.map)|src\/.+\.ts|src\/features\/openapi\/openapi\.json|src\/read-schema\/schema\.prisma)$/.test(
           file,
         ),
     );

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import S3rver from "@20minutes/s3rver";
+import { Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { extractFromMarkdown } from "./support/extract-code.js";
 import { findFreePort } from "./support/find-free-port.js";
@@ -23,6 +24,7 @@ const FOLDER = join(ROOT, "packages/conformance/.skills-check");
 const SERVICES: Readonly<Record<string, Service>> = { postgres: POSTGRES, redis: REDIS };
 const CALLER_KEY = "caller-canary-7d20c1aa";
 const BUCKET = "my-images";
+const SCHEMA = `calotype_test_skills_${process.pid}`;
 
 const providers = useProviders({ images: "tiny" });
 const s3 = new S3rver({
@@ -38,6 +40,11 @@ beforeAll(async () => {
   s3Port = (await s3.run()).port;
 });
 afterAll(async () => {
+  if (await canUse(POSTGRES, urlOf(POSTGRES))) {
+    const pool = new Pool({ connectionString: urlOf(POSTGRES) });
+    await pool.query(`DROP SCHEMA IF EXISTS ${SCHEMA} CASCADE`);
+    await pool.end();
+  }
   await s3.close();
   rmSync(FOLDER, { recursive: true, force: true });
 });
@@ -120,7 +127,7 @@ async function environment() {
     ARK_BASE_URL: providers().server.arkBaseUrl,
     CALOTYPE_API_KEY: CALLER_KEY,
     DATABASE_URL: urlOf(POSTGRES),
-    LEDGER_SCHEMA: "calotype_skills",
+    LEDGER_SCHEMA: SCHEMA,
     REDIS_URL: urlOf(REDIS),
     S3_ENDPOINT: `http://127.0.0.1:${s3Port}`,
     S3_BUCKET: BUCKET,

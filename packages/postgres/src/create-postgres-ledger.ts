@@ -19,7 +19,8 @@ import { createNotifications } from "./notifications.js";
 import { createOutbox } from "./outbox.js";
 import { createOwner, renewRegularly } from "./owner.js";
 import { createPeriods } from "./periods.js";
-import { guardPool, type PostgresPool } from "./pool.js";
+import { guardPool } from "./pool.js";
+import { type AnyPostgresPool, toPool } from "./postgres-js.js";
 import { createRefusals } from "./refusals.js";
 import { createReports } from "./reports.js";
 import { channelOf, quoteSchema } from "./schema-name.js";
@@ -30,11 +31,12 @@ import { createStatements, createUnsureHolds, createWrites } from "./writes.js";
 /** The options of {@link createPostgresLedger}. */
 export interface PostgresLedgerOptions {
   /**
-   * A `Pool` of `pg`. You create and end it. At the same time, the ledger uses up to six of its connections for requests, up
+   * A `Pool` of `pg` or of another package with its interface, such as that of `@neondatabase/serverless`; or `sql` of postgres.js.
+   * You create and end it. At the same time, the ledger uses up to six of its connections for requests, up
    * to six for tasks, two for reports (one if the pool has fewer than four), one for each other call, and one for
    * notifications.
    */
-  readonly pool: PostgresPool;
+  readonly pool: AnyPostgresPool;
   /** The schema of the ledger's tables. Nothing else may use it. Default `"calotype"`. */
   readonly schema?: string | undefined;
   /**
@@ -101,12 +103,8 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
     timeoutSeconds: true,
     now: true,
   });
-  const { pool, schema: name = "calotype", migrate: mayChange = true } = options;
-  if (typeof pool?.connect !== "function" || typeof pool.on !== "function") {
-    throw new TypeError(
-      "pool must be a Pool of pg: new Pool({ connectionString: process.env.DATABASE_URL }).",
-    );
-  }
+  const { schema: name = "calotype", migrate: mayChange = true } = options;
+  const pool = toPool(options.pool);
   const schema = quoteSchema(name);
   const leaseMs = toMilliseconds(options, "leaseSeconds", 30);
   const timeoutMs = toMilliseconds(options, "timeoutSeconds", 10);

@@ -5,4 +5,5 @@ export {
 } from "./create-postgres-ledger.js";
 export { migratePostgresLedger } from "./migrate.js";
 export type { PostgresClient, PostgresNotification, PostgresPool, PostgresQuery } from "./pool.js";
+export type { AnyPostgresPool, PostgresJs } from "./postgres-js.js";
 export { type PruneOptions, prunePostgresLedger } from "./prune-postgres-ledger.js";

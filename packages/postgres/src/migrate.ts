@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { createDatabase, type Database, readNumber, readText, type Send } from "./database.js";
 import { FUNCTION_SETTINGS, MIGRATIONS } from "./migrations.js";
-import { guardPool, type PostgresPool } from "./pool.js";
+import { guardPool } from "./pool.js";
 import { codeOf } from "./postgres-error.js";
+import { type AnyPostgresPool, toPool } from "./postgres-js.js";
 import { channelOf, quoteSchema } from "./schema-name.js";
 
 /** A migration waits for transactions that use the tables: 5 seconds for each lock, and two minutes in total. */
@@ -24,11 +25,12 @@ const TIMEOUT_MS = 120_000;
  * ```
  */
 export async function migratePostgresLedger(options: {
-  readonly pool: PostgresPool;
+  readonly pool: AnyPostgresPool;
   /** Default `"calotype"`. */
   readonly schema?: string | undefined;
 }): Promise<void> {
-  const { pool, schema = "calotype" } = options;
+  const { schema = "calotype" } = options;
+  const pool = toPool(options.pool);
   const unguard = guardPool(pool);
   try {
     await migrate(createDatabase(pool, TIMEOUT_MS), { schema, mayChange: true });

@@ -3,10 +3,10 @@ const COLLISIONS = new Set(["40P01", "40001"]);
 
 /**
  * The server shuts down, starts, has too many connections, or is a replica since a failover; or the network failed.
- * Classes and codes of PostgreSQL, and errors of Node and `pg`.
+ * Classes and codes of PostgreSQL, and errors of Node, `pg` and postgres.js.
  */
 const LOST_CONNECTION =
-  /^(?:08\w{3}|57P0[1-5]|53300|25006|ECONNRESET|ECONNREFUSED|ECONNABORTED|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|EPIPE|ENOENT|ETIMEDOUT)$|^Connection terminated|^Client was closed|not queryable/;
+  /^(?:08\w{3}|57P0[1-5]|53300|25006|ECONNRESET|ECONNREFUSED|ECONNABORTED|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|EPIPE|ENOENT|ETIMEDOUT|CONNECTION_CLOSED|CONNECTION_DESTROYED|CONNECT_TIMEOUT)$|^Connection terminated|^Client was closed|not queryable/;
 
 /** The five-character code of PostgreSQL, or the code of Node's error; `""` for any other value. */
 export function codeOf(error: unknown): string {

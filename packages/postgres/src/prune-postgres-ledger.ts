@@ -2,12 +2,13 @@ import { toInstant } from "@calotype/core/stores";
 import { createOldCounter } from "./count-old.js";
 import { createDatabase, type SqlQuery } from "./database.js";
 import { migrate } from "./migrate.js";
-import { guardPool, type PostgresPool } from "./pool.js";
+import { guardPool } from "./pool.js";
+import { type AnyPostgresPool, toPool } from "./postgres-js.js";
 import { quoteSchema } from "./schema-name.js";
 
 /** The options of {@link prunePostgresLedger}. */
 export interface PruneOptions {
-  readonly pool: PostgresPool;
+  readonly pool: AnyPostgresPool;
   /** Default `"calotype"`. */
   readonly schema?: string | undefined;
   /**
@@ -43,7 +44,8 @@ const TIMEOUT_MS = 120_000;
  * ```
  */
 export async function prunePostgresLedger(options: PruneOptions): Promise<number> {
-  const { pool, schema: name = "calotype", before, undelivered = false } = options;
+  const { schema: name = "calotype", before, undelivered = false } = options;
+  const pool = toPool(options.pool);
   const query = toPruneQuery(quoteSchema(name), toInstant(before, "before"), undelivered);
   const database = createDatabase(pool, TIMEOUT_MS);
   const unguard = guardPool(pool);
