@@ -1,10 +1,12 @@
 import type { Dialect } from "../families/dialect.js";
 import type { Family } from "../families/family.js";
 import type { JobProtocol } from "../families/job.js";
+import { consoleLogger } from "../logger.js";
 import { findSecrets } from "../redact.js";
 import { createSeriesMap, isSeries } from "../util/series.js";
 import { sha256 } from "../util/sha256.js";
 import { type Address, readAddress } from "./address.js";
+import { type KeyFunction, type KeySource, KeySources } from "./key-source.js";
 
 /** One configured account at a provider. */
 export interface ChannelOptions {
@@ -19,9 +21,9 @@ export interface ChannelOptions {
   dialect?: string | undefined;
   /**
    * The provider's key, or several keys. The keys take turns, and each has its own cooldowns. Keys are sent to the
-   * provider only, and never logged.
+   * provider only, and never logged. For a service whose keys expire, a function that returns one.
    */
-  apiKey: string | readonly (string | undefined)[] | undefined;
+  apiKey: string | KeyFunction | readonly (string | KeyFunction | undefined)[] | undefined;
   /**
    * The base URL as in the provider's own SDK, such as `https://ark.cn-beijing.volces.com/api/v3`. A URL without a path
    * gets the path of the family's URL. A query, such as `?api-version=v1`, is added to each call. Must be `https`; `http`
@@ -83,7 +85,10 @@ export interface Timeouts {
 export interface ChannelKey {
   /** Its index in the options, from 0. */
   readonly index: number;
-  readonly apiKey: string;
+  /** `undefined` if a function returns it. */
+  readonly apiKey: string | undefined;
+  /** Set if a function returns it. Then its headers are added when a request is sent. */
+  readonly source: KeySource | undefined;
   /** Adds the headers of the channel and the key to the headers of a call. */
   readonly toHeaders: (headers?: CallHeaders) => CallHeaders;
   /** The same for a call whose body is JSON. */
@@ -134,22 +139,37 @@ export interface Route {
 
 const DEFAULT_TIMEOUTS = { connectSeconds: 10, firstByteSeconds: 900, idleSeconds: 300 };
 
-/** Creates a channel from validated options. */
-export function createChannel(options: ChannelOptions, family: Family): Channel {
+/**
+ * Creates a channel from validated options.
+ *
+ * @param sources the functions that return keys
+ */
+export function createChannel(
+  options: ChannelOptions,
+  family: Family,
+  sources = new KeySources(Date.now, consoleLogger),
+): Channel {
   const { id, apiKey = "" } = options;
   const dialect = findDialect(family, options.dialect);
   const address = readAddress(options.baseUrl, dialect);
   const headers = toLowerCaseNames(options.headers ?? {});
   const keys = [apiKey].flat().map((key = "", index): ChannelKey => {
-    const own = { ...headers, ...authorize(dialect, key) };
+    const isKnown = typeof key === "string";
+    // A function has no value that tells it from others, so its place names its health.
+    const healthId = isKnown
+      ? createHealthId(id, address.full, key)
+      : createHealthId(id, address.full, "", `${index}`);
+    const place = { channel: id, index, healthId, authorize: (other: string) => authorize(dialect, other) };
+    const own = isKnown ? { ...headers, ...authorize(dialect, key) } : headers;
     const ofJson = { "content-type": "application/json", ...own };
     return {
       index,
-      apiKey: key,
+      apiKey: isKnown ? key : undefined,
+      source: isKnown ? undefined : sources.open(place, key),
       toHeaders: (given) => (given === undefined ? own : { ...toLowerCaseNames(given), ...own }),
       toJsonHeaders: (given) =>
         given === undefined ? ofJson : { ...ofJson, ...toLowerCaseNames(given), ...own },
-      healthId: createHealthId(id, address.full, key),
+      healthId,
     };
   });
   const [onlyKey, ...others] = keys;
@@ -207,9 +227,9 @@ export function isConfiguredModel(channel: Channel, { name, entry }: NamedModel)
   return !isSeries(entry) || channel.upstreamNames.has(channel.toUpstreamModel(name) ?? name);
 }
 
-/** Returns the secrets that no response, log line or record may contain. */
+/** Returns the secrets that no response, log line or record may contain, without keys that functions return. */
 export function secretsOf({ keys, headers, query, dialect }: Channel): readonly string[] {
-  const apiKeys = keys.map(({ apiKey }) => apiKey);
+  const apiKeys = keys.map(({ apiKey }) => apiKey).filter((apiKey) => apiKey !== undefined);
   const secrets = findSecrets(apiKeys, { ...query, ...headers });
   // A header may have the key in another form, such as base64.
   const written = apiKeys.flatMap((apiKey) => findSecrets([], dialect.authorize?.(apiKey) ?? {}));

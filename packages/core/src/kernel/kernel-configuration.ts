@@ -1,5 +1,6 @@
 import { createPriceList } from "../billing/pricing.js";
 import { type Channel, createChannel, secretsOf } from "../channels/channel.js";
+import type { KeySources } from "../channels/key-source.js";
 import type { Family } from "../families/family.js";
 import { createCapabilityTable, createModelResolver, type ModelTables } from "../models/resolve-model.js";
 import type { RelatedOptions } from "../options/options.js";
@@ -12,16 +13,15 @@ import type { Transport } from "../upstream/transport.js";
 export function configureKernel(
   options: RelatedOptions,
   families: ReadonlyMap<string, Family>,
+  sources: KeySources,
   pauseIdOf?: ModelTables["pauseIdOf"],
 ) {
   const { models, billing, caseInsensitiveNames } = options;
   const channels: readonly Channel[] = options.channels.flatMap((channel) => {
     const family = families.get(channel.family);
-    return family === undefined ? [] : [createChannel(channel, family)];
+    return family === undefined ? [] : [createChannel(channel, family, sources)];
   });
-  const secrets = [...new Set(channels.flatMap(secretsOf))];
-  const redactKeys = createKeyRedaction(secrets);
-  const redactions = { redactKeys, bytes: createByteRedaction(secrets) };
+  const redactions = createRedactions(channels.flatMap(secretsOf), sources);
   const capabilities = createCapabilityTable(options.capabilities);
   const ofChannels = caseInsensitiveNames === true ? options.channels : [];
   const otherNames = [
@@ -36,9 +36,35 @@ export function configureKernel(
     capabilities,
     resolveModel: createModelResolver(tables, families, channels),
     prices: billing && createPriceList(billing),
-    redact: createSecretRedaction(secrets),
-    redactKeys,
+    redact: redactions.redact,
+    redactKeys: redactions.redactKeys,
     /** The transport that redacts the channels' secrets in responses. */
     redactTransport: (transport: Transport): Transport => redactTransport(transport, redactions),
+  };
+}
+
+/** Creates the redactions of these secrets, and of the keys that functions return later. */
+function createRedactions(fixed: readonly string[], sources: KeySources) {
+  let returned = sources.secrets;
+  const create = () => {
+    const secrets = [...new Set([...fixed, ...returned])];
+    return {
+      redact: createSecretRedaction(secrets),
+      redactKeys: createKeyRedaction(secrets),
+      bytes: createByteRedaction(secrets),
+    };
+  };
+  let latest = create();
+  const current = () => {
+    if (sources.secrets !== returned) {
+      returned = sources.secrets;
+      latest = create();
+    }
+    return latest;
+  };
+  return {
+    redact: (text: string) => current().redact(text),
+    redactKeys: (text: string) => current().redactKeys(text),
+    bytes: { open: () => current().bytes.open() },
   };
 }

@@ -1,8 +1,14 @@
+import { KeyError } from "../channels/key-source.js";
 import { type Redaction, toPlainError } from "../redact.js";
 import { callStore } from "../util/async.js";
 import { openFlow, StagedFlow } from "../util/chunk-flow.js";
 import type { ByteRedaction } from "./redact-bytes.js";
-import { type Transport, TransportError, type TransportResponse } from "./transport.js";
+import {
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from "./transport.js";
 
 /** The redactions for strings and for bytes. */
 export interface TransportRedactions {
@@ -15,11 +21,13 @@ export interface TransportRedactions {
  * it is parsed, relayed, recorded or logged: headers, bodies of every status, and connection errors, which may come
  * from an operator's own `fetch` and quote the request. Downloads of result links are not redacted, because no key is
  * sent with them.
+ *
+ * Requests whose key a function returns get it here, where every request passes: those of attempts and those about jobs.
  */
 export function redactTransport(transport: Transport, redactions: TransportRedactions): Transport {
   return {
     send: (request) =>
-      callStore(() => transport.send(request)).then(
+      callStore(() => sendWithKey(transport, request)).then(
         (response) => redactResponse(response, redactions),
         (error: unknown) => Promise.reject(toRedactedError(error, redactions)),
       ),
@@ -27,6 +35,12 @@ export function redactTransport(transport: Transport, redactions: TransportRedac
     close: () => transport.close(),
     ...(transport.abort !== undefined && { abort: async () => transport.abort?.() }),
   };
+}
+
+function sendWithKey(transport: Transport, request: TransportRequest): Promise<TransportResponse> {
+  const { key, headers } = request;
+  if (key === undefined) return transport.send(request);
+  return key.send((ofKey) => transport.send({ ...request, headers: { ...headers, ...ofKey } }));
 }
 
 function redactResponse(response: TransportResponse, redactions: TransportRedactions): TransportResponse {
@@ -50,7 +64,8 @@ function redactResponse(response: TransportResponse, redactions: TransportRedact
  * Everything that a transport throws is treated as a failed connection. Only messages, codes and causes are kept,
  * with secrets redacted.
  */
-function toRedactedError(thrown: unknown, { redactKeys }: TransportRedactions): TransportError {
+function toRedactedError(thrown: unknown, { redactKeys }: TransportRedactions): TransportError | KeyError {
+  if (thrown instanceof KeyError) return thrown;
   const isOurs = thrown instanceof TransportError;
   const cause = isOurs ? thrown.cause : thrown;
   return new TransportError(

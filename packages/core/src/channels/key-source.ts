@@ -1,0 +1,345 @@
+import type { Logger } from "../logger.js";
+import { createSecretRedaction, findSecrets, toPlainError } from "../redact.js";
+import { type Awaitable, finishWithin } from "../util/async.js";
+import { isJsonObject } from "../util/json.js";
+
+/** A key, and when it expires. */
+export interface ExpiringKey {
+  /** The key. Nothing (`null`, `undefined`) is an error; the type allows it because client libraries return it. */
+  readonly key: string | null | undefined;
+  /**
+   * When the provider stops accepting the key: a `Date`, or milliseconds since 1970. The function is called again shortly
+   * before: a minute, or a tenth of the key's remaining time if that is less. Default: the key is used until the provider
+   * refuses it.
+   */
+  readonly expiresAt?: Date | number | null | undefined;
+}
+
+/**
+ * Returns the key of a channel, for services whose keys expire. It is called without arguments when the key is needed first,
+ * again shortly before the key expires, and once after the provider has refused the key with a 401. It has 10 seconds.
+ * Requests that need the key at the same time share one call.
+ *
+ * @example
+ * ```ts
+ * import type { KeyFunction } from "@calotype/core";
+ *
+ * const readToken: KeyFunction = async () => {
+ *   const response = await fetch("http://127.0.0.1:8200/token");
+ *   const { token, seconds } = (await response.json()) as { token: string; seconds: number };
+ *   return { key: token, expiresAt: Date.now() + seconds * 1000 };
+ * };
+ * ```
+ */
+export type KeyFunction = () => ReturnedKey | PromiseLike<ReturnedKey>;
+
+type ReturnedKey = ExpiringKey["key"] | ExpiringKey;
+
+/** Where a function is in the options, and what it is needed for. */
+interface KeyPlace {
+  /** The id of the channel. */
+  readonly channel: string;
+  /** The index in `apiKey`, from 0. */
+  readonly index: number;
+  /** The health id of the key. */
+  readonly healthId: string;
+  /** Returns the headers that carry a key. */
+  readonly authorize: (key: string) => Readonly<Record<string, string>>;
+}
+
+/** The function has not returned a valid key. Nothing was sent. */
+export class KeyError extends Error {
+  override readonly name = "KeyError";
+}
+
+/** A key that a function returned. Times are in milliseconds since 1970. */
+interface HeldKey {
+  readonly key: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly refreshAt: number;
+  readonly expiresAt: number;
+}
+
+/** A call of the function that is in progress, and when its time is over. */
+interface RunningCall {
+  readonly held: Promise<HeldKey>;
+  readonly until: number;
+}
+
+/** How long the function may take. */
+const CALL_MS = 10_000;
+/** After a failure, the function is not called again for this time. */
+const RETRY_MS = 1_000;
+/** After a 401 has called the function, another 401 does not call it for this time. */
+const REFUSED_MS = 30_000;
+/** How long before its end a key is replaced, … */
+const EARLY_MS = 60_000;
+/** … and at most this part of the time that it had left when it came. */
+const EARLY_SHARE = 0.1;
+/** Servers refuse longer headers. */
+const MAX_KEY_LENGTH = 16_384;
+
+/** A function of the options that returns a key, and the key that it returned last. */
+export class KeySource {
+  readonly call: KeyFunction;
+  readonly #place: KeyPlace;
+  readonly #sources: KeySources;
+  #held: HeldKey | undefined;
+  #running: RunningCall | undefined;
+  #failed: { readonly error: KeyError; readonly until: number } | undefined;
+  /** Until when another 401 does not call the function. */
+  #refusedUntil = 0;
+  /** Whether the log says already that the key cannot be replaced. */
+  #hasWarned = false;
+
+  constructor(place: KeyPlace, call: KeyFunction, sources: KeySources) {
+    this.call = call;
+    this.#place = place;
+    this.#sources = sources;
+  }
+
+  get channel(): string {
+    return this.#place.channel;
+  }
+
+  /** The key that the function returned last. */
+  get current(): string | undefined {
+    return this.#held?.key;
+  }
+
+  /**
+   * Sends a request with the headers that carry the key. If the provider refuses the key with a 401 and the function returns
+   * another one, the request is sent once more.
+   *
+   * @throws KeyError if there is no valid key. Then nothing was sent
+   */
+  async send<Response extends { readonly status: number; cancel(): void }>(
+    sendWith: (headers: HeldKey["headers"]) => Promise<Response>,
+  ): Promise<Response> {
+    const held = await this.#find();
+    const response = await sendWith(held.headers);
+    if (response.status !== 401) return response;
+    const other = await this.#replace(held);
+    if (other === undefined) return response;
+    response.cancel();
+    return sendWith(other.headers);
+  }
+
+  #find(): Awaitable<HeldKey> {
+    const held = this.#held;
+    const now = this.#sources.now();
+    if (held === undefined || now >= held.expiresAt) return this.#obtain(now);
+    // The old key is used meanwhile.
+    if (now >= held.refreshAt && this.#mayCall(now)) this.#obtain(now).catch((error) => this.#warn(error));
+    return held;
+  }
+
+  /** Returns a key in place of a refused one. `undefined`: there is no other. */
+  async #replace(refused: HeldKey): Promise<HeldKey | undefined> {
+    const now = this.#sources.now();
+    const isCurrent = this.current === refused.key;
+    if (isCurrent && this.#mayCall(now)) {
+      if (now < this.#refusedUntil) return undefined;
+      this.#refusedUntil = now + REFUSED_MS;
+      // Without a time, this is how an expired key is found.
+      if (refused.expiresAt !== Number.POSITIVE_INFINITY)
+        this.#log("A provider refused a key before its time.");
+    }
+    try {
+      const held = await (isCurrent ? this.#obtain(now) : this.#find());
+      return held.key === refused.key ? undefined : held;
+    } catch (error) {
+      this.#warn(error);
+      return undefined;
+    }
+  }
+
+  /** False during a call, and shortly after one that failed. */
+  #mayCall(now: number): boolean {
+    return now >= (this.#running?.until ?? 0) && now >= (this.#failed?.until ?? 0);
+  }
+
+  /** Calls the function, or waits for the call in progress. */
+  #obtain(now: number): Promise<HeldKey> {
+    if (this.#failed !== undefined && now < this.#failed.until) return Promise.reject(this.#failed.error);
+    if (this.#running === undefined || now >= this.#running.until) this.#running = this.#call(now);
+    const { held, until } = this.#running;
+    // Everyone who waits has a timer: on Workers a call and its timer end with the request that began them.
+    const createError = (): Error => this.#createError(`has not returned within ${CALL_MS / 1000} s`);
+    return finishWithin(held, { ms: until - now, createError });
+  }
+
+  #call(now: number): RunningCall {
+    const { call } = this;
+    const held = Promise.resolve()
+      .then(() => call())
+      .then((returned) => this.#read(returned))
+      .then(
+        (read) => {
+          if (this.#end(running)) this.#hold(read);
+          return read;
+        },
+        (thrown: unknown) => {
+          const error = this.#toKeyError(thrown);
+          if (this.#end(running)) this.#failed = { error, until: this.#sources.now() + RETRY_MS };
+          throw error;
+        },
+      );
+    const running: RunningCall = { held, until: now + CALL_MS };
+    return running;
+  }
+
+  /** Returns false if the time of the call was over and another one has begun. */
+  #end(running: RunningCall): boolean {
+    if (this.#running !== running) return false;
+    this.#running = undefined;
+    return true;
+  }
+
+  #hold(held: HeldKey): void {
+    const before = this.current;
+    this.#held = held;
+    this.#failed = undefined;
+    this.#hasWarned = false;
+    this.#sources.hold(this.channel, held, before);
+  }
+
+  /** @throws KeyError that says what is wrong, without what the function returned */
+  #read(returned: unknown): HeldKey {
+    const { key, expiresAt } = isJsonObject(returned) ? returned : { key: returned, expiresAt: undefined };
+    if (typeof key !== "string" || key === "")
+      throw this.#createError(`must return a key or { key, expiresAt }, and returned ${describe(returned)}`);
+    if (!/^[\x21-\x7e]+$/.test(key) || key.length > MAX_KEY_LENGTH) {
+      const rule = `up to ${MAX_KEY_LENGTH} letters, digits and signs without spaces and line ends`;
+      throw this.#createError(`returned a string that is not a key: a key has ${rule}`);
+    }
+    const now = this.#sources.now();
+    const end = expiresAt ?? Number.POSITIVE_INFINITY;
+    const time = end instanceof Date ? end.getTime() : end;
+    if (typeof time !== "number" || Number.isNaN(time))
+      throw this.#createError("must return expiresAt as a Date or in milliseconds since 1970");
+    if (time <= now)
+      throw this.#createError("returned an expiresAt in the past; it is a Date or milliseconds since 1970");
+    const refreshAt = time - Math.min(EARLY_MS, (time - now) * EARLY_SHARE);
+    return { key, headers: this.#place.authorize(key), refreshAt, expiresAt: time };
+  }
+
+  #toKeyError(thrown: unknown): KeyError {
+    if (thrown instanceof KeyError) return thrown;
+    const cause = toPlainError(thrown, createSecretRedaction(this.#sources.secrets));
+    return this.#createError("has failed", { cause });
+  }
+
+  #createError(problem: string, options?: ErrorOptions): KeyError {
+    const { channel, index } = this.#place;
+    return new KeyError(`The function of apiKey (channel ${channel}, key ${index}) ${problem}.`, options);
+  }
+
+  #warn(err: unknown): void {
+    if (!this.#hasWarned)
+      this.#log("A key could not be replaced; the old one is used while it is valid.", { err });
+    this.#hasWarned = true;
+  }
+
+  #log(message: string, fields?: object): void {
+    const { channel, index } = this.#place;
+    this.#sources.logger.warn({ channel, key: index, ...fields }, message);
+  }
+}
+
+/** Not what was returned, which may contain a key. */
+function describe(returned: unknown): string {
+  if (returned === null || returned === undefined || returned === "") return "nothing";
+  return isJsonObject(returned)
+    ? "an object whose key is not a string"
+    : `a value of type ${typeof returned}`;
+}
+
+/** How long a key is redacted after it was replaced. */
+const REDACTED_MS = 24 * 3_600_000;
+/** How many keys of a channel are redacted. */
+const MAX_REDACTED = 1_000;
+
+/** A key that is redacted until a time, in milliseconds since 1970, or longer if it is still a current one. */
+interface RedactedKey {
+  readonly secrets: readonly string[];
+  until: number;
+}
+
+/** The functions of a gateway that return keys, and the keys to redact. They stay when options are reloaded. */
+export class KeySources {
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly logger: Logger;
+  /** By the health id of the key. */
+  readonly #sources = new Map<string, KeySource>();
+  /** By the id of the channel, and then by the key; the oldest first. */
+  readonly #redacted = new Map<string, Map<string, RedactedKey>>();
+  #secrets: readonly string[] | undefined;
+
+  constructor(now: () => number, logger: Logger) {
+    this.now = now;
+    this.logger = logger;
+  }
+
+  /** The secrets in the keys that the functions have returned. Another list once there are others. */
+  get secrets(): readonly string[] {
+    this.#secrets ??= [...this.#redacted.values()].flatMap((keys) =>
+      [...keys.values()].flatMap(({ secrets }) => secrets),
+    );
+    return this.#secrets;
+  }
+
+  /** Returns the source of a function. The same function at the same place keeps its key. */
+  open(place: KeyPlace, call: KeyFunction): KeySource {
+    const known = this.#sources.get(place.healthId);
+    if (known?.call === call) return known;
+    if (known !== undefined) this.#keepRedacted(known.channel, known.current);
+    const source = new KeySource(place, call, this);
+    this.#sources.set(place.healthId, source);
+    return source;
+  }
+
+  /** Forgets the functions with other health ids. */
+  retain(healthIds: readonly string[]): void {
+    for (const [healthId, source] of this.#sources) {
+      if (healthIds.includes(healthId)) continue;
+      this.#sources.delete(healthId);
+      this.#keepRedacted(source.channel, source.current);
+    }
+  }
+
+  /**
+   * Redacts a key from now on.
+   *
+   * @param before the key that it replaces
+   */
+  hold(
+    channel: string,
+    { key, headers }: Pick<HeldKey, "key" | "headers">,
+    before: string | undefined,
+  ): void {
+    const keys = this.#redacted.get(channel) ?? new Map<string, RedactedKey>();
+    this.#redacted.set(channel, keys);
+    this.#keepRedacted(channel, before);
+    // It becomes the newest.
+    keys.delete(key);
+    keys.set(key, { secrets: findSecrets([key], headers), until: this.now() + REDACTED_MS });
+    this.#forgetOld(keys);
+    this.#secrets = undefined;
+  }
+
+  /** Redacts a key that is no longer used for another day. */
+  #keepRedacted(channel: string, key: string | undefined): void {
+    const redacted = key === undefined ? undefined : this.#redacted.get(channel)?.get(key);
+    if (redacted !== undefined) redacted.until = this.now() + REDACTED_MS;
+  }
+
+  #forgetOld(keys: Map<string, RedactedKey>): void {
+    const now = this.now();
+    const current = new Set([...this.#sources.values()].map((source) => source.current));
+    for (const [key, { until }] of keys) {
+      if (!current.has(key) && (until <= now || keys.size > MAX_REDACTED)) keys.delete(key);
+    }
+  }
+}
