@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type ExpiringKey, type KeyFunction, KeySources } from "./key-source.js";
+import { type ExpiringKey, type KeyFunction, type KeyRequest, KeySources } from "./key-source.js";
 
 const START = 1_800_000_000_000;
 
@@ -122,14 +122,14 @@ describe("the function of a key", () => {
     expect(bench.calls).toEqual([0, 200.5]);
   });
 
-  it("is not called with arguments or as a method", async () => {
-    const call = vi.fn(function (this: unknown, ...args: unknown[]) {
-      return `${this === undefined}-${args.length}-key`;
+  it("learns which key was refused, and is not called as a method", async () => {
+    const call = vi.fn(function (this: unknown, { refused }: KeyRequest) {
+      return `${this === undefined}-${refused}`;
     });
     const source = new KeySources(Date.now, console).open(placeOf(0), call);
-    await source.send(async () => ({ status: 200, cancel() {} }));
+    await source.send(async () => ({ status: 401, cancel() {} }));
 
-    expect(source.current).toBe("true-0-key");
+    expect(call.mock.results.map(({ value }) => value)).toEqual(["true-undefined", "true-true-undefined"]);
   });
 });
 

@@ -15,10 +15,19 @@ export interface ExpiringKey {
   readonly expiresAt?: Date | number | null | undefined;
 }
 
+/** Why a {@link KeyFunction} is called. */
+export interface KeyRequest {
+  /**
+   * The key that the provider has refused with a 401. A function that reads the key from a cache must not return it again.
+   * `undefined`: no key was refused.
+   */
+  readonly refused: string | undefined;
+}
+
 /**
- * Returns the key of a channel, for services whose keys expire. It is called without arguments when the key is needed first,
- * again shortly before the key expires, and once after the provider has refused the key with a 401. It has 10 seconds.
- * Requests that need the key at the same time share one call.
+ * Returns the key of a channel, for services whose keys expire. It is called when the key is needed first, again shortly
+ * before the key expires, and once after the provider has refused the key with a 401. It has 10 seconds. Requests that need
+ * the key at the same time share one call.
  *
  * @example
  * ```ts
@@ -31,7 +40,7 @@ export interface ExpiringKey {
  * };
  * ```
  */
-export type KeyFunction = () => ReturnedKey | PromiseLike<ReturnedKey>;
+export type KeyFunction = (request: KeyRequest) => ReturnedKey | PromiseLike<ReturnedKey>;
 
 type ReturnedKey = ExpiringKey["key"] | ExpiringKey;
 
@@ -146,7 +155,7 @@ export class KeySource {
         this.#log("A provider refused a key before its time.");
     }
     try {
-      const held = await (isCurrent ? this.#obtain(now) : this.#find());
+      const held = await (isCurrent ? this.#obtain(now, refused.key) : this.#find());
       return held.key === refused.key ? undefined : held;
     } catch (error) {
       this.#warn(error);
@@ -160,19 +169,19 @@ export class KeySource {
   }
 
   /** Calls the function, or waits for the call in progress. */
-  #obtain(now: number): Promise<HeldKey> {
+  #obtain(now: number, refused?: string): Promise<HeldKey> {
     if (this.#failed !== undefined && now < this.#failed.until) return Promise.reject(this.#failed.error);
-    if (this.#running === undefined || now >= this.#running.until) this.#running = this.#call(now);
+    if (this.#running === undefined || now >= this.#running.until) this.#running = this.#call(now, refused);
     const { held, until } = this.#running;
     // Everyone who waits has a timer: on Workers a call and its timer end with the request that began them.
     const createError = (): Error => this.#createError(`has not returned within ${CALL_MS / 1000} s`);
     return finishWithin(held, { ms: until - now, createError });
   }
 
-  #call(now: number): RunningCall {
+  #call(now: number, refused: string | undefined): RunningCall {
     const { call } = this;
     const held = Promise.resolve()
-      .then(() => call())
+      .then(() => call({ refused }))
       .then((returned) => this.#read(returned))
       .then(
         (read) => {
