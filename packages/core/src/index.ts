@@ -2,7 +2,6 @@ export { type GeneratedApiKey, generateApiKey, hashApiKey } from "./auth/api-key
 export type { Authenticate, CallerOptions } from "./auth/authenticate.js";
 export type { ReleasedRecord, SettledRecord, UnresolvedRecord, UsageRecord } from "./billing/records.js";
 export type { ChannelOptions, TimeoutOptions } from "./channels/channel.js";
-export type { ExpiringKey, KeyFunction, KeyRequest } from "./channels/key-source.js";
 export type { Telemetry } from "./contract/telemetry.js";
 export {
   type ErrorCode,

@@ -1,5 +1,6 @@
 export type { AttemptCounts, ChannelError } from "./channels/attempt-history.js";
 export type { ChannelStatus } from "./channels/channel-status.js";
+export type { ExpiringKey, KeyFunction, KeyRequest } from "./channels/key-source.js";
 export type { ChannelPause, ChannelState, KeyStatus, ModelStatus } from "./contract/channel-state.js";
 export type { BudgetReports, BudgetStatus } from "./features/budgets/read-budgets.js";
 export type {

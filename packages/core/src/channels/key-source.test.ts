@@ -217,52 +217,31 @@ describe("a function that fails", () => {
   const SECRET = "tok-4f9a1c2e77aa03bd";
   const at = (expiresAt: unknown) => ({ key: SECRET, expiresAt });
 
+  const NO_KEY = "instead of a key or { key, expiresAt }.";
+  const NO_TIME =
+    "returned an invalid expiresAt: it must be a Date, or milliseconds since 1970, in the future.";
+
   it.each<[what: string, returned: unknown, problem: string]>([
-    ["nothing", undefined, "must return a key or { key, expiresAt }, and returned nothing."],
-    ["null", null, "must return a key or { key, expiresAt }, and returned nothing."],
-    ["an empty string", "", "must return a key or { key, expiresAt }, and returned nothing."],
-    ["a number", 4, "must return a key or { key, expiresAt }, and returned a value of type number."],
-    ["a list", [SECRET], "must return a key or { key, expiresAt }, and returned a value of type object."],
-    [
-      "another object",
-      { token: SECRET },
-      "must return a key or { key, expiresAt }, and returned an object whose key is not a string.",
-    ],
-    [
-      "an object without a key",
-      { key: null },
-      "must return a key or { key, expiresAt }, and returned an object whose key is not a string.",
-    ],
-    [
-      "a line end",
-      `${SECRET}\n`,
-      "returned a string that is not a key: a key has up to 16384 letters, digits and signs without spaces and line ends.",
-    ],
-    [
-      "a space",
-      `Bearer ${SECRET}`,
-      "returned a string that is not a key: a key has up to 16384 letters, digits and signs without spaces and line ends.",
-    ],
-    [
-      "a long string",
-      SECRET.repeat(1000),
-      "returned a string that is not a key: a key has up to 16384 letters, digits and signs without spaces and line ends.",
-    ],
-    [
-      "seconds",
-      at(START / 1000 + 3600),
-      "returned an expiresAt in the past; it is a Date or milliseconds since 1970.",
-    ],
-    ["this moment", at(START), "returned an expiresAt in the past; it is a Date or milliseconds since 1970."],
-    ["a string as time", at("2027-01-01"), "must return expiresAt as a Date or in milliseconds since 1970."],
-    ["no time", at(Number.NaN), "must return expiresAt as a Date or in milliseconds since 1970."],
-    ["an invalid Date", at(new Date("x")), "must return expiresAt as a Date or in milliseconds since 1970."],
+    ["nothing", undefined, `returned nothing ${NO_KEY}`],
+    ["null", null, `returned nothing ${NO_KEY}`],
+    ["an empty string", "", `returned nothing ${NO_KEY}`],
+    ["a number", 4, `returned an invalid number ${NO_KEY}`],
+    ["a list", [SECRET], `returned an invalid object ${NO_KEY}`],
+    ["another object", { token: SECRET }, `returned an invalid object ${NO_KEY}`],
+    ["an object without a key", { key: null }, `returned an invalid object ${NO_KEY}`],
+    ["a line end", `${SECRET}\n`, `returned an invalid string ${NO_KEY}`],
+    ["a space", `Bearer ${SECRET}`, `returned an invalid string ${NO_KEY}`],
+    ["a long string", SECRET.repeat(1000), `returned an invalid string ${NO_KEY}`],
+    ["seconds", at(START / 1000 + 3600), NO_TIME],
+    ["this moment", at(START), NO_TIME],
+    ["a string as time", at("2027-01-01"), NO_TIME],
+    ["no time", at(Number.NaN), NO_TIME],
+    ["an invalid Date", at(new Date("x")), NO_TIME],
   ])("because it returns %s says so, without what it returned", async (_what, returned, problem) => {
     const bench = new Bench(() => returned as string);
     const message = await bench.sendAt(0);
 
     expect(message).toBe(`${PREFIX} ${problem}`);
-    expect(message).not.toContain(SECRET);
   });
 
   it.each<[what: string, fail: () => never | Promise<never>]>([

@@ -31,7 +31,7 @@ export interface KeyRequest {
  *
  * @example
  * ```ts
- * import type { KeyFunction } from "@calotype/core";
+ * import type { KeyFunction } from "@calotype/core/operator";
  *
  * const readToken: KeyFunction = async () => {
  *   const response = await fetch("http://127.0.0.1:8200/token");
@@ -85,8 +85,8 @@ const REFUSED_MS = 30_000;
 const EARLY_MS = 60_000;
 /** … and at most this part of the time that it had left when it came. */
 const EARLY_SHARE = 0.1;
-/** Servers refuse longer headers. */
-const MAX_KEY_LENGTH = 16_384;
+/** Without spaces and line ends. Servers refuse longer headers. */
+const KEY = /^[\x21-\x7e]{1,16384}$/;
 
 /** A function of the options that returns a key, and the key that it returned last. */
 export class KeySource {
@@ -185,50 +185,48 @@ export class KeySource {
       .then((returned) => this.#read(returned))
       .then(
         (read) => {
-          if (this.#end(running)) this.#hold(read);
+          if (this.#running === running) this.#hold(read);
           return read;
         },
         (thrown: unknown) => {
           const error = this.#toKeyError(thrown);
-          if (this.#end(running)) this.#failed = { error, until: this.#sources.now() + RETRY_MS };
+          if (this.#running === running) this.#fail(error);
           throw error;
         },
       );
-    const running: RunningCall = { held, until: now + CALL_MS };
+    // It is replaced if its time is over when the key is needed again.
+    const running = { held, until: now + CALL_MS };
     return running;
-  }
-
-  /** Returns false if the time of the call was over and another one has begun. */
-  #end(running: RunningCall): boolean {
-    if (this.#running !== running) return false;
-    this.#running = undefined;
-    return true;
   }
 
   #hold(held: HeldKey): void {
     const before = this.current;
     this.#held = held;
+    this.#running = undefined;
     this.#failed = undefined;
     this.#hasWarned = false;
     this.#sources.hold(this.channel, held, before);
   }
 
-  /** @throws KeyError that says what is wrong, without what the function returned */
+  #fail(error: KeyError): void {
+    this.#running = undefined;
+    this.#failed = { error, until: this.#sources.now() + RETRY_MS };
+  }
+
+  /** @throws KeyError that says what is wrong, without what the function returned, which may contain a key */
   #read(returned: unknown): HeldKey {
     const { key, expiresAt } = isJsonObject(returned) ? returned : { key: returned, expiresAt: undefined };
-    if (typeof key !== "string" || key === "")
-      throw this.#createError(`must return a key or { key, expiresAt }, and returned ${describe(returned)}`);
-    if (!/^[\x21-\x7e]+$/.test(key) || key.length > MAX_KEY_LENGTH) {
-      const rule = `up to ${MAX_KEY_LENGTH} letters, digits and signs without spaces and line ends`;
-      throw this.#createError(`returned a string that is not a key: a key has ${rule}`);
+    if (typeof key !== "string" || !KEY.test(key)) {
+      const what = (returned ?? "") === "" ? "nothing" : `an invalid ${typeof returned}`;
+      throw this.#createError(`returned ${what} instead of a key or { key, expiresAt }`);
     }
     const now = this.#sources.now();
     const end = expiresAt ?? Number.POSITIVE_INFINITY;
     const time = end instanceof Date ? end.getTime() : end;
-    if (typeof time !== "number" || Number.isNaN(time))
-      throw this.#createError("must return expiresAt as a Date or in milliseconds since 1970");
-    if (time <= now)
-      throw this.#createError("returned an expiresAt in the past; it is a Date or milliseconds since 1970");
+    if (typeof time !== "number" || !(time > now)) {
+      const rule = "a Date, or milliseconds since 1970, in the future";
+      throw this.#createError(`returned an invalid expiresAt: it must be ${rule}`);
+    }
     const refreshAt = time - Math.min(EARLY_MS, (time - now) * EARLY_SHARE);
     return { key, headers: this.#place.authorize(key), refreshAt, expiresAt: time };
   }
@@ -254,14 +252,6 @@ export class KeySource {
     const { channel, index } = this.#place;
     this.#sources.logger.warn({ channel, key: index, ...fields }, message);
   }
-}
-
-/** Not what was returned, which may contain a key. */
-function describe(returned: unknown): string {
-  if (returned === null || returned === undefined || returned === "") return "nothing";
-  return isJsonObject(returned)
-    ? "an object whose key is not a string"
-    : `a value of type ${typeof returned}`;
 }
 
 /** How long a key is redacted after it was replaced. */

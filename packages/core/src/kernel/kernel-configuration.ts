@@ -21,7 +21,7 @@ export function configureKernel(
     const family = families.get(channel.family);
     return family === undefined ? [] : [createChannel(channel, family, sources)];
   });
-  const redactions = createRedactions(channels.flatMap(secretsOf), sources);
+  const redactions = createRedactions(channels, sources);
   const capabilities = createCapabilityTable(options.capabilities);
   const ofChannels = caseInsensitiveNames === true ? options.channels : [];
   const otherNames = [
@@ -43,28 +43,35 @@ export function configureKernel(
   };
 }
 
-/** Creates the redactions of these secrets, and of the keys that functions return later. */
-function createRedactions(fixed: readonly string[], sources: KeySources) {
+/**
+ * Creates the redactions of the channels' secrets, and of the keys that functions have returned. If there are functions, they
+ * follow the keys that come later.
+ */
+function createRedactions(channels: readonly Channel[], sources: KeySources) {
+  const fixed = channels.flatMap(secretsOf);
   let returned = sources.secrets;
-  const create = () => {
-    const secrets = [...new Set([...fixed, ...returned])];
-    return {
-      redact: createSecretRedaction(secrets),
-      redactKeys: createKeyRedaction(secrets),
-      bytes: createByteRedaction(secrets),
-    };
-  };
-  let latest = create();
-  const current = () => {
+  let latest = createRedactionsOf([...fixed, ...returned]);
+  const isFixed = channels.every(({ keys }) => keys.every(({ source }) => source === undefined));
+  if (isFixed) return latest;
+  const follow = (): typeof latest => {
     if (sources.secrets !== returned) {
       returned = sources.secrets;
-      latest = create();
+      latest = createRedactionsOf([...fixed, ...returned]);
     }
     return latest;
   };
   return {
-    redact: (text: string) => current().redact(text),
-    redactKeys: (text: string) => current().redactKeys(text),
-    bytes: { open: () => current().bytes.open() },
+    redact: (text: string) => follow().redact(text),
+    redactKeys: (text: string) => follow().redactKeys(text),
+    bytes: { open: () => follow().bytes.open() },
+  };
+}
+
+function createRedactionsOf(all: readonly string[]) {
+  const secrets = [...new Set(all)];
+  return {
+    redact: createSecretRedaction(secrets),
+    redactKeys: createKeyRedaction(secrets),
+    bytes: createByteRedaction(secrets),
   };
 }
