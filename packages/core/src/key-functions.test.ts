@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { describe, expect, it, vi } from "vitest";
 import type { ChannelOptions } from "./channels/channel.js";
-import type { KeyFunction } from "./channels/key-source.js";
+import type { KeyFunction } from "./contract/key-source.js";
 import { createMemoryLedger } from "./features/memory-ledger/memory-ledger.js";
 import type { GatewayOptions } from "./gateway-options/options.js";
 import { cutOffWhenPolled, DONE, isSubmission, openDarkroom } from "./testing/open-darkroom.js";

@@ -1,12 +1,11 @@
+import type { KeyFunction, KeySource, KeySources } from "../contract/key-source.js";
 import type { Dialect } from "../families/dialect.js";
 import type { Family } from "../families/family.js";
 import type { JobProtocol } from "../families/job.js";
-import { consoleLogger } from "../logger.js";
 import { findSecrets } from "../redact.js";
 import { createSeriesMap, isSeries } from "../util/series.js";
 import { sha256 } from "../util/sha256.js";
 import { type Address, readAddress } from "./address.js";
-import { type KeyFunction, type KeySource, KeySources } from "./key-source.js";
 
 /** One configured account at a provider. */
 export interface ChannelOptions {
@@ -89,6 +88,8 @@ export interface ChannelKey {
   readonly apiKey: string | undefined;
   /** Set if a function returns it. Then its headers are added when a request is sent. */
   readonly source: KeySource | undefined;
+  /** Returns the headers that carry a key. */
+  readonly authorize: (key: string) => CallHeaders;
   /** Adds the headers of the channel and the key to the headers of a call. */
   readonly toHeaders: (headers?: CallHeaders) => CallHeaders;
   /** The same for a call whose body is JSON. */
@@ -142,13 +143,9 @@ const DEFAULT_TIMEOUTS = { connectSeconds: 10, firstByteSeconds: 900, idleSecond
 /**
  * Creates a channel from validated options.
  *
- * @param sources the functions that return keys
+ * @param sources the functions that return keys. Without them, a key that a function returns has no `source`
  */
-export function createChannel(
-  options: ChannelOptions,
-  family: Family,
-  sources = new KeySources(Date.now, consoleLogger),
-): Channel {
+export function createChannel(options: ChannelOptions, family: Family, sources?: KeySources): Channel {
   const { id, apiKey = "" } = options;
   const dialect = findDialect(family, options.dialect);
   const address = readAddress(options.baseUrl, dialect);
@@ -159,13 +156,19 @@ export function createChannel(
     const healthId = isKnown
       ? createHealthId(id, address.full, key)
       : createHealthId(id, address.full, "", `${index}`);
-    const place = { channel: id, index, healthId, authorize: (other: string) => authorize(dialect, other) };
+    const place = {
+      channel: id,
+      index,
+      healthId,
+      toSecrets: (other: string) => secretsOfKey(dialect, other),
+    };
     const own = isKnown ? { ...headers, ...authorize(dialect, key) } : headers;
     const ofJson = { "content-type": "application/json", ...own };
     return {
       index,
       apiKey: isKnown ? key : undefined,
-      source: isKnown ? undefined : sources.open(place, key),
+      source: isKnown ? undefined : sources?.open(place, key),
+      authorize: (other) => authorize(dialect, other),
       toHeaders: (given) => (given === undefined ? own : { ...toLowerCaseNames(given), ...own }),
       toJsonHeaders: (given) =>
         given === undefined ? ofJson : { ...ofJson, ...toLowerCaseNames(given), ...own },
@@ -229,11 +232,13 @@ export function isConfiguredModel(channel: Channel, { name, entry }: NamedModel)
 
 /** Returns the secrets that no response, log line or record may contain, without keys that functions return. */
 export function secretsOf({ keys, headers, query, dialect }: Channel): readonly string[] {
-  const apiKeys = keys.map(({ apiKey }) => apiKey).filter((apiKey) => apiKey !== undefined);
-  const secrets = findSecrets(apiKeys, { ...query, ...headers });
-  // A header may have the key in another form, such as base64.
-  const written = apiKeys.flatMap((apiKey) => findSecrets([], dialect.authorize?.(apiKey) ?? {}));
-  return [...new Set([...secrets, ...written])];
+  const ofKeys = keys.flatMap(({ apiKey }) => (apiKey === undefined ? [] : secretsOfKey(dialect, apiKey)));
+  return [...new Set([...ofKeys, ...findSecrets([], { ...query, ...headers })])];
+}
+
+/** A header may have the key in another form, such as base64. */
+function secretsOfKey(dialect: Dialect, apiKey: string): readonly string[] {
+  return findSecrets([apiKey], dialect.authorize?.(apiKey) ?? {});
 }
 
 /** Lower case, so that the headers of the key and of the options replace those of the family. */

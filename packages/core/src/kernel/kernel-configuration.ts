@@ -1,6 +1,6 @@
 import { createPriceList } from "../billing/pricing.js";
 import { type Channel, createChannel, secretsOf } from "../channels/channel.js";
-import type { KeySources } from "../channels/key-source.js";
+import type { KeySources } from "../contract/key-source.js";
 import type { Family } from "../families/family.js";
 import { createCapabilityTable, createModelResolver, type ModelTables } from "../models/resolve-model.js";
 import type { RelatedOptions } from "../options/options.js";
@@ -13,15 +13,17 @@ import type { Transport } from "../upstream/transport.js";
 export function configureKernel(
   options: RelatedOptions,
   families: ReadonlyMap<string, Family>,
-  sources: KeySources,
-  pauseIdOf?: ModelTables["pauseIdOf"],
+  {
+    keySources,
+    pauseIdOf,
+  }: { readonly keySources?: KeySources | undefined } & Pick<ModelTables, "pauseIdOf"> = {},
 ) {
   const { models, billing, caseInsensitiveNames } = options;
   const channels: readonly Channel[] = options.channels.flatMap((channel) => {
     const family = families.get(channel.family);
-    return family === undefined ? [] : [createChannel(channel, family, sources)];
+    return family === undefined ? [] : [createChannel(channel, family, keySources)];
   });
-  const redactions = createRedactions(channels, sources);
+  const redactions = createRedactions(channels, keySources);
   const capabilities = createCapabilityTable(options.capabilities);
   const ofChannels = caseInsensitiveNames === true ? options.channels : [];
   const otherNames = [
@@ -43,16 +45,12 @@ export function configureKernel(
   };
 }
 
-/**
- * Creates the redactions of the channels' secrets, and of the keys that functions have returned. If there are functions, they
- * follow the keys that come later.
- */
-function createRedactions(channels: readonly Channel[], sources: KeySources) {
+/** Creates the redactions of the channels' secrets, and of the keys that functions have returned and will return. */
+function createRedactions(channels: readonly Channel[], sources: KeySources | undefined) {
   const fixed = channels.flatMap(secretsOf);
-  let returned = sources.secrets;
-  let latest = createRedactionsOf([...fixed, ...returned]);
-  const isFixed = channels.every(({ keys }) => keys.every(({ source }) => source === undefined));
-  if (isFixed) return latest;
+  if (sources === undefined) return createRedactionsOf(fixed);
+  let returned: readonly string[] | undefined;
+  let latest = createRedactionsOf([]);
   const follow = (): typeof latest => {
     if (sources.secrets !== returned) {
       returned = sources.secrets;
@@ -60,6 +58,8 @@ function createRedactions(channels: readonly Channel[], sources: KeySources) {
     }
     return latest;
   };
+  // Most gateways have strings only.
+  if (channels.every(({ keys }) => keys.every(({ source }) => source === undefined))) return follow();
   return {
     redact: (text: string) => follow().redact(text),
     redactKeys: (text: string) => follow().redactKeys(text),

@@ -8,7 +8,6 @@ import type { MinimalLedger } from "../billing/ledger.js";
 import type { LostPolicy, UsageRecord } from "../billing/records.js";
 import { createChannelHealth } from "../channels/health.js";
 import { DEFAULT_HEALTH_POLICY } from "../channels/health-record.js";
-import { KeySources } from "../channels/key-source.js";
 import {
   createRetryBudgets,
   DEFAULT_RETRY_BUDGET,
@@ -116,7 +115,6 @@ export function createKernelParts(
     backgroundReads: createBackgroundReads(BACKGROUND_READS),
     maxResponseBytes: options.maxUpstreamResponseBytes ?? DEFAULTS.maxUpstreamResponseBytes,
     health: createChannelHealth(now, DEFAULT_HEALTH_POLICY, shareCooldown),
-    keySources: new KeySources(now, logger),
     readerLimit: createReaderLimit(
       (options.responseIdleSeconds ?? DEFAULTS.responseIdleSeconds) * 1000,
       logger,

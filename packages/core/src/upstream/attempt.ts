@@ -1,5 +1,5 @@
 import type { Channel, Route } from "../channels/channel.js";
-import { KeyError } from "../channels/key-source.js";
+import { KeyError } from "../contract/key-source.js";
 import { invalidRequest, isGatewayError } from "../errors.js";
 import type { Dialect } from "../families/dialect.js";
 import type { AttemptFailure, UpstreamFailure } from "../families/failure.js";

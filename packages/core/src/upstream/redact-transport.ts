@@ -1,4 +1,4 @@
-import { KeyError } from "../channels/key-source.js";
+import { KeyError } from "../contract/key-source.js";
 import { type Redaction, toPlainError } from "../redact.js";
 import { callStore } from "../util/async.js";
 import { openFlow, StagedFlow } from "../util/chunk-flow.js";
@@ -39,8 +39,10 @@ export function redactTransport(transport: Transport, redactions: TransportRedac
 
 function sendWithKey(transport: Transport, request: TransportRequest): Promise<TransportResponse> {
   const { key, headers } = request;
-  if (key === undefined) return transport.send(request);
-  return key.send((ofKey) => transport.send({ ...request, headers: { ...headers, ...ofKey } }));
+  if (key?.source === undefined) return transport.send(request);
+  return key.source.send((apiKey) =>
+    transport.send({ ...request, headers: { ...headers, ...key.authorize(apiKey) } }),
+  );
 }
 
 function redactResponse(response: TransportResponse, redactions: TransportRedactions): TransportResponse {

@@ -1,5 +1,4 @@
-import type { Timeouts } from "../channels/channel.js";
-import type { KeySource } from "../channels/key-source.js";
+import type { ChannelKey, Timeouts } from "../channels/channel.js";
 import type { UpstreamCall } from "../families/upstream-call.js";
 import type { HeaderReader } from "../http.js";
 import type { ProducedBody } from "../images/produced-body.js";
@@ -11,8 +10,8 @@ export interface TransportRequest {
   readonly method?: UpstreamCall["method"];
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Returns the key whose headers are added when the request is sent. Default: `headers` are complete. */
-  readonly key?: KeySource | undefined;
+  /** The key whose headers are added when the request is sent. Default: `headers` are complete. */
+  readonly key?: ChannelKey | undefined;
   /** Default: none. */
   readonly body?: string | ProducedBody | undefined;
   readonly timeouts: Timeouts;

@@ -15,7 +15,7 @@ export function writeCall(
   call: UpstreamCall,
 ): TransportRequest {
   const { method, body, headers } = call;
-  const target = { method, url: channel.toUrl(call), timeouts: channel.timeouts, key: key.source };
+  const target = { method, url: channel.toUrl(call), timeouts: channel.timeouts, key: key.source && key };
   if (body === undefined || typeof body === "string" || Symbol.asyncIterator in body) {
     return { ...target, headers: key.toHeaders(headers), body };
   }

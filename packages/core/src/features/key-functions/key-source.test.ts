@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type ExpiringKey, type KeyFunction, type KeyRequest, KeySources } from "./key-source.js";
+import type { ExpiringKey, KeyFunction, KeyRequest } from "../../contract/key-source.js";
+import { FunctionKeys } from "./key-source.js";
 
 const START = 1_800_000_000_000;
 
@@ -11,15 +12,15 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const authorize = (key: string) => ({ authorization: `Basic ${btoa(key)}` });
-const placeOf = (index: number) => ({ channel: "c", index, healthId: `c@${index}`, authorize });
+const toSecrets = (key: string) => [key, btoa(key)];
+const placeOf = (index: number) => ({ channel: "c", index, healthId: `c@${index}`, toSecrets });
 
 /** A function that returns `key-0001`, `key-0002`, …, and a provider that refuses some keys. */
 class Bench {
   /** When the function was called, in seconds. */
   readonly calls: number[] = [];
   readonly logs: string[] = [];
-  readonly sources = new KeySources(Date.now, {
+  readonly sources = new FunctionKeys(Date.now, {
     warn: (fields, message) => void this.logs.push(`${message} ${JSON.stringify(fields)}`),
     error: () => undefined,
   });
@@ -39,8 +40,7 @@ class Bench {
   async send(): Promise<string[] | string> {
     const sent: string[] = [];
     try {
-      const { status } = await this.source.send(async ({ authorization = "" }) => {
-        const key = atob(authorization.slice("Basic ".length));
+      const { status } = await this.source.send(async (key) => {
         sent.push(key);
         return { status: this.refused.has(key) ? 401 : 200, cancel: () => undefined };
       });
@@ -126,7 +126,7 @@ describe("the function of a key", () => {
     const call = vi.fn(function (this: unknown, { refused }: KeyRequest) {
       return `${this === undefined}-${refused}`;
     });
-    const source = new KeySources(Date.now, console).open(placeOf(0), call);
+    const source = new FunctionKeys(Date.now, console).open(placeOf(0), call);
     await source.send(async () => ({ status: 401, cancel() {} }));
 
     expect(call.mock.results.map(({ value }) => value)).toEqual(["true-undefined", "true-true-undefined"]);
@@ -152,8 +152,8 @@ describe("a provider that answers 401", () => {
     const bench = new Bench();
     await bench.sendAt(0);
     let refuse = (): void => {};
-    const late = bench.source.send(async (headers) => {
-      if (headers["authorization"] !== authorize(K1)["authorization"]) return { status: 200, cancel() {} };
+    const late = bench.source.send(async (key) => {
+      if (key !== K1) return { status: 200, cancel() {} };
       await new Promise<void>((resolve) => (refuse = resolve));
       return { status: 401, cancel() {} };
     });
@@ -340,7 +340,7 @@ describe("the keys to redact", () => {
     const bench = new Bench(lasting(HOUR));
     expect(bench.sources.secrets).toEqual([]);
     await bench.sendAt(0);
-    expect(bench.sources.secrets).toEqual(expect.arrayContaining([K1, btoa(K1), `Basic ${btoa(K1)}`]));
+    expect(bench.sources.secrets).toEqual([K1, btoa(K1)]);
     await bench.sendAt(20 * HOUR);
     await bench.sendAt(43 * HOUR);
     expect(bench.sources.secrets).toEqual(expect.arrayContaining([K1, K2, K3]));
@@ -391,7 +391,7 @@ describe("a reload", () => {
     expect(bench.sources.open(placeOf(1), bench.source.call).current).toBeUndefined();
   });
 
-  it.each<[what: string, reload: (sources: KeySources) => void]>([
+  it.each<[what: string, reload: (sources: FunctionKeys) => void]>([
     ["with another function", (sources) => void sources.open(placeOf(0), () => "other-key")],
     ["without the function", (sources) => sources.retain(["c@1"])],
   ])("%s redacts the old key for 24 hours", async (_what, reload) => {

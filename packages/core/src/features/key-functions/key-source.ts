@@ -1,70 +1,27 @@
-import type { Logger } from "../logger.js";
-import { createSecretRedaction, findSecrets, toPlainError } from "../redact.js";
-import { type Awaitable, finishWithin } from "../util/async.js";
-import { isJsonObject } from "../util/json.js";
+import {
+  KeyError,
+  type KeyFunction,
+  type KeyPlace,
+  type KeySource,
+  type KeySources,
+} from "../../contract/key-source.js";
+import type { Feature } from "../../kernel/feature.js";
+import type { Logger } from "../../logger.js";
+import { createSecretRedaction, toPlainError } from "../../redact.js";
+import { type Awaitable, finishWithin } from "../../util/async.js";
+import { isJsonObject } from "../../util/json.js";
 
-/** A key, and when it expires. */
-export interface ExpiringKey {
-  /** The key. Nothing (`null`, `undefined`) is an error; the type allows it because client libraries return it. */
-  readonly key: string | null | undefined;
-  /**
-   * When the provider stops accepting the key: a `Date`, or milliseconds since 1970. The function is called again shortly
-   * before: a minute, or a tenth of the key's remaining time if that is less. Default: the key is used until the provider
-   * refuses it.
-   */
-  readonly expiresAt?: Date | number | null | undefined;
-}
-
-/** Why a {@link KeyFunction} is called. */
-export interface KeyRequest {
-  /**
-   * The key that the provider has refused with a 401. A function that reads the key from a cache must not return it again.
-   * `undefined`: no key was refused.
-   */
-  readonly refused: string | undefined;
-}
-
-/**
- * Returns the key of a channel, for services whose keys expire. It is called when the key is needed first, again shortly
- * before the key expires, and once after the provider has refused the key with a 401. It has 10 seconds. Requests that need
- * the key at the same time share one call.
- *
- * @example
- * ```ts
- * import type { KeyFunction } from "@calotype/core/operator";
- *
- * const readToken: KeyFunction = async () => {
- *   const response = await fetch("http://127.0.0.1:8200/token");
- *   const { token, seconds } = (await response.json()) as { token: string; seconds: number };
- *   return { key: token, expiresAt: Date.now() + seconds * 1000 };
- * };
- * ```
- */
-export type KeyFunction = (request: KeyRequest) => ReturnedKey | PromiseLike<ReturnedKey>;
-
-type ReturnedKey = ExpiringKey["key"] | ExpiringKey;
-
-/** Where a function is in the options, and what it is needed for. */
-interface KeyPlace {
-  /** The id of the channel. */
-  readonly channel: string;
-  /** The index in `apiKey`, from 0. */
-  readonly index: number;
-  /** The health id of the key. */
-  readonly healthId: string;
-  /** Returns the headers that carry a key. */
-  readonly authorize: (key: string) => Readonly<Record<string, string>>;
-}
-
-/** The function has not returned a valid key. Nothing was sent. */
-export class KeyError extends Error {
-  override readonly name = "KeyError";
+/** Lets functions return the keys of channels. Without it, only strings can be keys. */
+export function keyFunctions(): Feature {
+  return {
+    name: "key functions",
+    setup: ({ now, logger }) => ({ keySources: new FunctionKeys(now, logger) }),
+  };
 }
 
 /** A key that a function returned. Times are in milliseconds since 1970. */
 interface HeldKey {
   readonly key: string;
-  readonly headers: Readonly<Record<string, string>>;
   readonly refreshAt: number;
   readonly expiresAt: number;
 }
@@ -88,11 +45,11 @@ const EARLY_SHARE = 0.1;
 /** Without spaces and line ends. Servers refuse longer headers. */
 const KEY = /^[\x21-\x7e]{1,16384}$/;
 
-/** A function of the options that returns a key, and the key that it returned last. */
-export class KeySource {
+/** A function, and the key that it returned last. */
+class FunctionKey implements KeySource {
   readonly call: KeyFunction;
   readonly #place: KeyPlace;
-  readonly #sources: KeySources;
+  readonly #sources: FunctionKeys;
   #held: HeldKey | undefined;
   #running: RunningCall | undefined;
   #failed: { readonly error: KeyError; readonly until: number } | undefined;
@@ -101,7 +58,7 @@ export class KeySource {
   /** Whether the log says already that the key cannot be replaced. */
   #hasWarned = false;
 
-  constructor(place: KeyPlace, call: KeyFunction, sources: KeySources) {
+  constructor(place: KeyPlace, call: KeyFunction, sources: FunctionKeys) {
     this.call = call;
     this.#place = place;
     this.#sources = sources;
@@ -116,22 +73,16 @@ export class KeySource {
     return this.#held?.key;
   }
 
-  /**
-   * Sends a request with the headers that carry the key. If the provider refuses the key with a 401 and the function returns
-   * another one, the request is sent once more.
-   *
-   * @throws KeyError if there is no valid key. Then nothing was sent
-   */
   async send<Response extends { readonly status: number; cancel(): void }>(
-    sendWith: (headers: HeldKey["headers"]) => Promise<Response>,
+    sendWith: (key: string) => Promise<Response>,
   ): Promise<Response> {
     const held = await this.#find();
-    const response = await sendWith(held.headers);
+    const response = await sendWith(held.key);
     if (response.status !== 401) return response;
     const other = await this.#replace(held);
     if (other === undefined) return response;
     response.cancel();
-    return sendWith(other.headers);
+    return sendWith(other.key);
   }
 
   #find(): Awaitable<HeldKey> {
@@ -205,7 +156,7 @@ export class KeySource {
     this.#running = undefined;
     this.#failed = undefined;
     this.#hasWarned = false;
-    this.#sources.hold(this.channel, held, before);
+    this.#sources.hold(this.#place, held.key, before);
   }
 
   #fail(error: KeyError): void {
@@ -228,7 +179,7 @@ export class KeySource {
       throw this.#createError(`returned an invalid expiresAt: it must be ${rule}`);
     }
     const refreshAt = time - Math.min(EARLY_MS, (time - now) * EARLY_SHARE);
-    return { key, headers: this.#place.authorize(key), refreshAt, expiresAt: time };
+    return { key, refreshAt, expiresAt: time };
   }
 
   #toKeyError(thrown: unknown): KeyError {
@@ -265,13 +216,13 @@ interface RedactedKey {
   until: number;
 }
 
-/** The functions of a gateway that return keys, and the keys to redact. They stay when options are reloaded. */
-export class KeySources {
+/** The functions of a gateway, and the keys to redact. */
+export class FunctionKeys implements KeySources {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly logger: Logger;
   /** By the health id of the key. */
-  readonly #sources = new Map<string, KeySource>();
+  readonly #sources = new Map<string, FunctionKey>();
   /** By the id of the channel, and then by the key; the oldest first. */
   readonly #redacted = new Map<string, Map<string, RedactedKey>>();
   #secrets: readonly string[] | undefined;
@@ -281,7 +232,6 @@ export class KeySources {
     this.logger = logger;
   }
 
-  /** The secrets in the keys that the functions have returned. Another list once there are others. */
   get secrets(): readonly string[] {
     this.#secrets ??= [...this.#redacted.values()].flatMap((keys) =>
       [...keys.values()].flatMap(({ secrets }) => secrets),
@@ -289,17 +239,15 @@ export class KeySources {
     return this.#secrets;
   }
 
-  /** Returns the source of a function. The same function at the same place keeps its key. */
-  open(place: KeyPlace, call: KeyFunction): KeySource {
+  open(place: KeyPlace, call: KeyFunction): FunctionKey {
     const known = this.#sources.get(place.healthId);
     if (known?.call === call) return known;
     if (known !== undefined) this.#keepRedacted(known.channel, known.current);
-    const source = new KeySource(place, call, this);
+    const source = new FunctionKey(place, call, this);
     this.#sources.set(place.healthId, source);
     return source;
   }
 
-  /** Forgets the functions with other health ids. */
   retain(healthIds: readonly string[]): void {
     for (const [healthId, source] of this.#sources) {
       if (healthIds.includes(healthId)) continue;
@@ -313,17 +261,13 @@ export class KeySources {
    *
    * @param before the key that it replaces
    */
-  hold(
-    channel: string,
-    { key, headers }: Pick<HeldKey, "key" | "headers">,
-    before: string | undefined,
-  ): void {
+  hold({ channel, toSecrets }: KeyPlace, key: string, before: string | undefined): void {
     const keys = this.#redacted.get(channel) ?? new Map<string, RedactedKey>();
     this.#redacted.set(channel, keys);
     this.#keepRedacted(channel, before);
     // It becomes the newest.
     keys.delete(key);
-    keys.set(key, { secrets: findSecrets([key], headers), until: this.now() + REDACTED_MS });
+    keys.set(key, { secrets: toSecrets(key), until: this.now() + REDACTED_MS });
     this.#forgetOld(keys);
     this.#secrets = undefined;
   }
