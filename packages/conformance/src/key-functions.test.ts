@@ -291,7 +291,7 @@ describe.each([
       expect(gateway.status().channels).toMatchObject([
         { state: "cooling", reason: "credential", errors: [{ message: expect.stringMatching(message) }] },
       ]);
-      expect(seen()).toContain("A channel has no key, because its function has failed.");
+      expect(seen()).toContain("A channel has no valid key, so nothing was sent.");
       expect(seen()).not.toContain("canary");
       service.behaviour = "token";
       await new Promise((resolve) => setTimeout(resolve, 1_000));

@@ -188,7 +188,7 @@ describe("a function that fails", () => {
     expect(logs).toMatchObject([
       {
         level: "error",
-        message: "A channel has no key, because its function has failed.",
+        message: "A channel has no valid key, so nothing was sent.",
         fields: { channel: "ark", reason: "credential", err: { cause: { message: FAILURE.message } } },
       },
     ]);

@@ -3,6 +3,7 @@ import type { Dialect } from "../families/dialect.js";
 import type { Family } from "../families/family.js";
 import type { JobProtocol } from "../families/job.js";
 import { findSecrets } from "../redact.js";
+import { isPromiseLike } from "../util/async.js";
 import { createSeriesMap, isSeries } from "../util/series.js";
 import { sha256 } from "../util/sha256.js";
 import { type Address, readAddress } from "./address.js";
@@ -86,10 +87,10 @@ export interface ChannelKey {
   readonly index: number;
   /** `undefined` if a function returns it. */
   readonly apiKey: string | undefined;
-  /** Set if a function returns it. Then its headers are added when a request is sent. */
+  /** Set if a function returns it. */
   readonly source: KeySource | undefined;
-  /** Returns the headers that carry a key. */
-  readonly authorize: (key: string) => CallHeaders;
+  /** True if its headers are not known before a request is sent: a function returns the key, or the family signs. */
+  readonly isLate: boolean;
   /** Adds the headers of the channel and the key to the headers of a call. */
   readonly toHeaders: (headers?: CallHeaders) => CallHeaders;
   /** The same for a call whose body is JSON. */
@@ -162,13 +163,14 @@ export function createChannel(options: ChannelOptions, family: Family, sources?:
       healthId,
       toSecrets: (other: string) => secretsOfKey(dialect, other),
     };
-    const own = isKnown ? { ...headers, ...authorize(dialect, key) } : headers;
+    const isLate = !isKnown || dialect.signs !== undefined;
+    const own = isLate ? headers : { ...headers, ...authorize(dialect, key) };
     const ofJson = { "content-type": "application/json", ...own };
     return {
       index,
       apiKey: isKnown ? key : undefined,
       source: isKnown ? undefined : sources?.open(place, key),
-      authorize: (other) => authorize(dialect, other),
+      isLate,
       toHeaders: (given) => (given === undefined ? own : { ...toLowerCaseNames(given), ...own }),
       toJsonHeaders: (given) =>
         given === undefined ? ofJson : { ...ofJson, ...toLowerCaseNames(given), ...own },
@@ -238,11 +240,12 @@ export function secretsOf({ keys, headers, query, dialect }: Channel): readonly 
 
 /** A header may have the key in another form, such as base64. */
 function secretsOfKey(dialect: Dialect, apiKey: string): readonly string[] {
-  return findSecrets([apiKey], dialect.authorize?.(apiKey) ?? {});
+  const isPlain = dialect.authorize === undefined || dialect.signs !== undefined;
+  return findSecrets([apiKey], isPlain ? {} : authorize(dialect, apiKey));
 }
 
 /** Lower case, so that the headers of the key and of the options replace those of the family. */
-function toLowerCaseNames(headers: Readonly<Record<string, string>>): Record<string, string> {
+export function toLowerCaseNames(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
@@ -257,8 +260,18 @@ function toTimeouts({ connectSeconds, firstByteSeconds, idleSeconds }: TimeoutOp
 /** The headers of a call to a provider. */
 type CallHeaders = Readonly<Record<string, string>>;
 
-function authorize(dialect: Dialect, key: string): CallHeaders {
-  return toLowerCaseNames(dialect.authorize?.(key) ?? { authorization: `Bearer ${key}` });
+/**
+ * Returns the headers that carry a key, of a family that does not sign.
+ *
+ * @throws TypeError if the family returns a promise
+ */
+export function authorize(dialect: Dialect, key: string): CallHeaders {
+  const headers = dialect.authorize?.(key) ?? { authorization: `Bearer ${key}` };
+  if (isPromiseLike(headers)) {
+    headers.then(undefined, () => undefined);
+    throw new TypeError("authorize of a family without signs returned a promise.");
+  }
+  return toLowerCaseNames(headers);
 }
 
 /** The family with what the dialect does differently. Its own methods stay methods. */

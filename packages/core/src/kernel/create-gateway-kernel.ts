@@ -232,7 +232,7 @@ function createConfigure<Options extends RelatedOptions>(
       keySources,
       pauseIdOf: pauses && ((channel) => pauses.idOf(channel)),
     });
-    const transport = own.redactTransport(kernel.transport);
+    const transport = own.redactTransport(kernel.transport, kernel.now);
     const callerRules = { hasBilling: billing !== undefined, canKeepPeriods: countsPeriods };
     const configured = { ...permanent, ...own, options, callerRules, transport };
     checkFeatures?.(configured);

@@ -41,7 +41,8 @@ export function configureKernel(
     redact: redactions.redact,
     redactKeys: redactions.redactKeys,
     /** The transport that redacts the channels' secrets in responses. */
-    redactTransport: (transport: Transport): Transport => redactTransport(transport, redactions),
+    redactTransport: (transport: Transport, now: () => number): Transport =>
+      redactTransport(transport, redactions, now),
   };
 }
 

@@ -3,12 +3,8 @@ import { type Redaction, toPlainError } from "../redact.js";
 import { callStore } from "../util/async.js";
 import { openFlow, StagedFlow } from "../util/chunk-flow.js";
 import type { ByteRedaction } from "./redact-bytes.js";
-import {
-  type Transport,
-  TransportError,
-  type TransportRequest,
-  type TransportResponse,
-} from "./transport.js";
+import { sendWithKey } from "./send-with-key.js";
+import { type Transport, TransportError, type TransportResponse } from "./transport.js";
 
 /** The redactions for strings and for bytes. */
 export interface TransportRedactions {
@@ -22,12 +18,22 @@ export interface TransportRedactions {
  * from an operator's own `fetch` and quote the request. Downloads of result links are not redacted, because no key is
  * sent with them.
  *
- * Requests whose key a function returns get it here, where every request passes: those of attempts and those about jobs.
+ * Requests whose key is late get it here, where every request passes: those of attempts and those about jobs.
+ *
+ * @param now milliseconds since 1970
  */
-export function redactTransport(transport: Transport, redactions: TransportRedactions): Transport {
+export function redactTransport(
+  transport: Transport,
+  redactions: TransportRedactions,
+  now: () => number,
+): Transport {
   return {
     send: (request) =>
-      callStore(() => sendWithKey(transport, request)).then(
+      callStore(() =>
+        request.route === undefined
+          ? transport.send(request)
+          : sendWithKey(transport, request, request.route, now),
+      ).then(
         (response) => redactResponse(response, redactions),
         (error: unknown) => Promise.reject(toRedactedError(error, redactions)),
       ),
@@ -35,14 +41,6 @@ export function redactTransport(transport: Transport, redactions: TransportRedac
     close: () => transport.close(),
     ...(transport.abort !== undefined && { abort: async () => transport.abort?.() }),
   };
-}
-
-function sendWithKey(transport: Transport, request: TransportRequest): Promise<TransportResponse> {
-  const { key, headers } = request;
-  if (key?.source === undefined) return transport.send(request);
-  return key.source.send((apiKey) =>
-    transport.send({ ...request, headers: { ...headers, ...key.authorize(apiKey) } }),
-  );
 }
 
 function redactResponse(response: TransportResponse, redactions: TransportRedactions): TransportResponse {
@@ -67,11 +65,10 @@ function redactResponse(response: TransportResponse, redactions: TransportRedact
  * with secrets redacted.
  */
 function toRedactedError(thrown: unknown, { redactKeys }: TransportRedactions): TransportError | KeyError {
-  if (thrown instanceof KeyError) return thrown;
+  const isOfKey = thrown instanceof KeyError;
   const isOurs = thrown instanceof TransportError;
-  const cause = isOurs ? thrown.cause : thrown;
-  return new TransportError(
-    isOurs ? thrown.reason : "broken",
-    cause === undefined ? undefined : toPlainError(cause, redactKeys),
-  );
+  const cause = isOurs || isOfKey ? thrown.cause : thrown;
+  const redacted = cause === undefined ? undefined : toPlainError(cause, redactKeys);
+  if (isOfKey) return new KeyError(thrown.message, { cause: redacted });
+  return new TransportError(isOurs ? thrown.reason : "broken", redacted);
 }

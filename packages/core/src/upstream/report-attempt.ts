@@ -167,7 +167,7 @@ export function logFailure(
     logger.error(
       fields,
       isUnsent
-        ? "A channel has no key, because its function has failed."
+        ? "A channel has no valid key, so nothing was sent."
         : "A channel's key or account was refused by its provider.",
     );
   } else if (isOfModel) logger.warn(fields, "A channel does not serve a model at the moment.");

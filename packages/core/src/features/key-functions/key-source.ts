@@ -22,6 +22,8 @@ export function keyFunctions(): Feature {
 /** A key that a function returned. Times are in milliseconds since 1970. */
 interface HeldKey {
   readonly key: string;
+  /** What to redact of it. */
+  readonly secrets: readonly string[];
   readonly refreshAt: number;
   readonly expiresAt: number;
 }
@@ -156,7 +158,7 @@ class FunctionKey implements KeySource {
     this.#running = undefined;
     this.#failed = undefined;
     this.#hasWarned = false;
-    this.#sources.hold(this.#place, held.key, before);
+    this.#sources.hold(this.channel, held, before);
   }
 
   #fail(error: KeyError): void {
@@ -179,7 +181,7 @@ class FunctionKey implements KeySource {
       throw this.#createError(`returned an invalid expiresAt: it must be ${rule}`);
     }
     const refreshAt = time - Math.min(EARLY_MS, (time - now) * EARLY_SHARE);
-    return { key, refreshAt, expiresAt: time };
+    return { key, secrets: this.#place.toSecrets(key), refreshAt, expiresAt: time };
   }
 
   #toKeyError(thrown: unknown): KeyError {
@@ -261,13 +263,13 @@ export class FunctionKeys implements KeySources {
    *
    * @param before the key that it replaces
    */
-  hold({ channel, toSecrets }: KeyPlace, key: string, before: string | undefined): void {
+  hold(channel: string, { key, secrets }: HeldKey, before: string | undefined): void {
     const keys = this.#redacted.get(channel) ?? new Map<string, RedactedKey>();
     this.#redacted.set(channel, keys);
     this.#keepRedacted(channel, before);
     // It becomes the newest.
     keys.delete(key);
-    keys.set(key, { secrets: toSecrets(key), until: this.now() + REDACTED_MS });
+    keys.set(key, { secrets, until: this.now() + REDACTED_MS });
     this.#forgetOld(keys);
     this.#secrets = undefined;
   }
