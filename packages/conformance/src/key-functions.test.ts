@@ -9,7 +9,7 @@ import type { KeyFunction } from "@calotype/core/operator";
 import { createEmulator } from "@calotype/emulator";
 import { toNodeHandler } from "@calotype/node";
 import { GoogleAuth, UserRefreshClient } from "google-auth-library";
-import OpenAI from "openai";
+import OpenAI, { APIError } from "openai";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { listen } from "./support/listen.js";
 
@@ -156,6 +156,12 @@ const vertex = {
   authorize: (token: string) => ({ authorization: `Bearer ${token}` }),
 };
 
+const EMULATED = {
+  authorization: "Bearer any-key",
+  "x-goog-api-key": "any-key",
+  "content-type": "application/json",
+};
+
 /** A gateway with the official client, on sockets. */
 async function open(
   library: Library,
@@ -167,20 +173,17 @@ async function open(
   const emulator = createEmulator({ images: "tiny" });
   /** The tokens that the provider got. */
   const sent: string[] = [];
-  const provider = await listen(async (request, response) => {
+  const provider = await listen((request, response) => {
     const token = request.headers.authorization?.replace("Bearer ", "") ?? "";
     sent.push(token);
-    const body = await text(request);
-    const headers = {
-      authorization: "Bearer any-key",
-      "x-goog-api-key": "any-key",
-      "content-type": "application/json",
-    };
     const path = library.toEmulated(request.url ?? "");
-    const answer = service.accepts(token)
-      ? await emulator.fetch(`http://127.0.0.1${path}`, { method: "POST", headers, body })
-      : Response.json({ error: { code: "401", message: `The token ${token} is wrong.` } }, { status: 401 });
-    response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
+    const respond = async (body: string): Promise<void> => {
+      const answer = service.accepts(token)
+        ? await emulator.fetch(`http://127.0.0.1${path}`, { method: "POST", headers: EMULATED, body })
+        : Response.json({ error: { code: "401", message: `The token ${token} is wrong.` } }, { status: 401 });
+      response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
+    };
+    void text(request).then(respond);
   });
   const records: SettledRecord[] = [];
   const logs: unknown[] = [];
@@ -213,7 +216,7 @@ async function open(
   const generate = (): Promise<unknown> =>
     client.images.generate({ model, prompt: "a fox" }).then(
       ({ data }) => data?.length,
-      (error: unknown) => (error instanceof OpenAI.APIError ? error.code : error),
+      (error: unknown) => (error instanceof APIError ? error.code : error),
     );
   const seen = (): string => inspect([logs, records, gateway.status()], { depth: 20 });
   return { gateway, service, sent, records, logs, generate, seen };
@@ -262,7 +265,8 @@ describe.each([
     expect(await Promise.all([generate(), generate()])).toEqual([1, 1]);
     expect(service.tokens).toHaveLength(2);
     const [first, second] = service.tokens;
-    expect(sent.toSorted()).toEqual([first, first, first, second, second].toSorted());
+    expect(sent.filter((token) => token === first)).toHaveLength(3);
+    expect(sent.filter((token) => token === second)).toHaveLength(2);
     expect(records.map(({ attempts }) => attempts?.length)).toEqual([1, 1, 1]);
     expect(gateway.status().channels).toMatchObject([{ state: "ready", errors: [] }]);
     expect(seen()).not.toContain("canary");

@@ -229,7 +229,7 @@ describe("a composed gateway with `keyFunctions`", () => {
     await generate();
     await generate();
 
-    expect(keys.toSorted()).toEqual(["Bearer fixed-key", "Bearer returned-key"]);
+    expect(new Set(keys)).toEqual(new Set(["Bearer fixed-key", "Bearer returned-key"]));
   });
 
   it("is needed for a function", () => {

@@ -53,6 +53,8 @@ class Service {
   };
 }
 
+const QUOTE = `${tokenOf(1)} is wrong`;
+const keyOf = ({ headers }: TestGateway["calls"][number]): string | null => headers.get("x-key");
 const MODELS = { [BODY.model]: { family: "seedream" } };
 
 const ark = (apiKey: ChannelOptions["apiKey"], id = "ark", priority = 0): ChannelOptions => ({
@@ -245,7 +247,7 @@ describe("a function that fails", () => {
     try {
       const service = new Service();
       service.valid = "other-canary-1";
-      const hangs = vi.fn(() => new Promise<string>(() => {}));
+      const hangs = vi.fn<() => Promise<string>>(() => new Promise(() => {}));
       const { gateway, post } = open(service, {
         channels: [ark(hangs, "first", 1), ark("other-canary-1", "second")],
       });
@@ -305,16 +307,15 @@ describe("keys that were returned", () => {
 
   it("are redacted in streams, errors, logs, records and the status", async () => {
     const service = new Service();
-    const quote = () => `${tokenOf(1)} is wrong`;
     const { gateway, post, logs, records } = createTestGateway(
       ({ body }) => {
         if (body["stream"] === true) {
-          const event = { type: "image_generation.partial_succeeded", image_index: 0, url: quote() };
+          const event = { type: "image_generation.partial_succeeded", image_index: 0, url: QUOTE };
           return new Response(`data: ${JSON.stringify(event)}\n\ndata: [DONE]\n\n`, {
-            headers: { "content-type": "text/event-stream", "x-request-id": quote() },
+            headers: { "content-type": "text/event-stream", "x-request-id": QUOTE },
           });
         }
-        throw new Error(quote());
+        throw new Error(QUOTE);
       },
       { models: MODELS, channels: [ark(service.read)] },
       { now: service.now },
@@ -340,28 +341,26 @@ describe("keys that were returned", () => {
   });
 });
 
+/** @param onPoll called with the number of each poll */
+function openJob(
+  service: Service,
+  onPoll: (poll: number) => void,
+  ledger = createMemoryLedger(),
+): TestGateway {
+  let polls = 0;
+  return openDarkroom(
+    ledger,
+    (call) => {
+      if (isSubmission(call.url)) return Response.json({ id: "t1" });
+      onPoll(++polls);
+      if (keyOf(call) !== service.valid) return Response.json({ why: "no" }, { status: 401 });
+      return Response.json(polls < 4 ? { state: "pending" } : DONE);
+    },
+    { channels: [{ id: "one", family: "darkroom", apiKey: service.read }] },
+  );
+}
+
 describe("a job of a channel whose key a function returns", () => {
-  const keyOf = ({ headers }: TestGateway["calls"][number]): string | null => headers.get("x-key");
-
-  /** @param onPoll called with the number of each poll */
-  function openJob(
-    service: Service,
-    onPoll: (poll: number) => void,
-    ledger = createMemoryLedger(),
-  ): TestGateway {
-    let polls = 0;
-    return openDarkroom(
-      ledger,
-      (call) => {
-        if (isSubmission(call.url)) return Response.json({ id: "t1" });
-        onPoll(++polls);
-        if (keyOf(call) !== service.valid) return Response.json({ why: "no" }, { status: 401 });
-        return Response.json(polls < 4 ? { state: "pending" } : DONE);
-      },
-      { channels: [{ id: "one", family: "darkroom", apiKey: service.read }] },
-    );
-  }
-
   it("is polled with the next key after a 401", async () => {
     const service = new Service();
     const { post, calls, records } = openJob(service, (poll) => {
