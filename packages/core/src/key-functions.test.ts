@@ -242,6 +242,23 @@ describe("a function that fails", () => {
     ]);
   });
 
+  it("is one of several functions, each with its own key and health", async () => {
+    const service = new Service();
+    service.respond = () => Response.json(ARK_RESPONSE);
+    const failing = (): string => {
+      throw FAILURE;
+    };
+    const { gateway, post, calls } = open(service, {
+      channels: [ark([() => "first-canary-1", failing, () => "third-canary-1"])],
+    });
+    for (let count = 0; count < 4; count++) expect((await post(BODY)).status).toBe(200);
+
+    expect(calls.map(bearer)).toEqual(expect.arrayContaining(["first-canary-1", "third-canary-1"]));
+    expect(gateway.status().channels).toMatchObject([
+      { state: "ready", keys: [{ state: "ready" }, { state: "cooling" }, { state: "ready" }] },
+    ]);
+  });
+
   it("hangs for at most 10 seconds, then another channel serves", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {

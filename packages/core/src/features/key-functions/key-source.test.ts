@@ -20,6 +20,8 @@ class Bench {
   /** When the function was called, in seconds. */
   readonly calls: number[] = [];
   readonly logs: string[] = [];
+  /** The keys whose responses were cancelled. */
+  readonly cancelled: string[] = [];
   readonly sources = new FunctionKeys(Date.now, {
     warn: (fields, message) => void this.logs.push(`${message} ${JSON.stringify(fields)}`),
     error: () => undefined,
@@ -42,7 +44,7 @@ class Bench {
     try {
       const { status } = await this.source.send(async (key) => {
         sent.push(key);
-        return { status: this.refused.has(key) ? 401 : 200, cancel: () => undefined };
+        return { status: this.refused.has(key) ? 401 : 200, cancel: () => void this.cancelled.push(key) };
       });
       return status === 401 ? [...sent, "refused"] : sent;
     } catch (error) {
@@ -148,6 +150,8 @@ describe("a provider that answers 401", () => {
       [K1, K2],
     ]);
     expect(bench.calls).toEqual([0, 0]);
+    // The connections of the refused requests are free again.
+    expect(bench.cancelled).toEqual([K1, K1, K1]);
     expect(bench.logs).toEqual(['A provider refused a key before its time. {"channel":"c","key":0}']);
   });
 
@@ -304,9 +308,9 @@ describe("a function that fails", () => {
     expect(bench.calls).toEqual([0, 1]);
   });
 
-  it("leaves the old key in use until its end, and is in the log once", async () => {
+  it("leaves the old key in use until its end, and is in the log once until it works again", async () => {
     const bench = new Bench((key, call) => {
-      if (call > 1) throw new Error(`no network, ${K1}`);
+      if (call > 1 && call !== 6) throw new Error(`no network, ${K1}`);
       return lasting(100)(key);
     });
 
@@ -314,6 +318,9 @@ describe("a function that fails", () => {
     expect(await bench.sendAt(100)).toContain("has failed");
     expect(bench.calls).toEqual([0, 90, 95, 99, 100]);
     expect(bench.logs).toEqual([expect.stringContaining("A key could not be replaced")]);
+    expect(await bench.sendAt(101)).toEqual([keyOf(6)]);
+    await bench.sendAt(191);
+    expect(bench.logs).toHaveLength(2);
   });
 
   it("throws an error without the keys that it has returned", async () => {
