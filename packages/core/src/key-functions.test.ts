@@ -245,11 +245,8 @@ describe("a function that fails", () => {
   it("is one of several functions, each with its own key and health", async () => {
     const service = new Service();
     service.respond = () => Response.json(ARK_RESPONSE);
-    const failing = (): string => {
-      throw FAILURE;
-    };
     const { gateway, post, calls } = open(service, {
-      channels: [ark([() => "first-canary-1", failing, () => "third-canary-1"])],
+      channels: [ark([() => "first-canary-1", () => Promise.reject(FAILURE), () => "third-canary-1"])],
     });
     for (let count = 0; count < 4; count++) expect((await post(BODY)).status).toBe(200);
 
