@@ -17,6 +17,7 @@ const FEATURES = [
   "continuedCalls",
   "channelControl",
   "health",
+  "keyFunctions",
   "modelsList",
   "cors",
   "openapi",

@@ -10,6 +10,7 @@ import {
   estimates,
   type Feature,
   health,
+  keyFunctions,
   limits,
   modelsList,
   openapi,
@@ -210,6 +211,29 @@ describe("a composed gateway with", () => {
     await expect(gateway.runTasks()).rejects.toThrow("shutting down");
     const unknown = { endpoints: { you: WEBHOOKS.endpoints.me } };
     expect(() => open([webhooks(unknown)])).toThrow(/is not the id of an entry of callers/);
+  });
+});
+
+describe("a composed gateway with `keyFunctions`", () => {
+  const channels = [{ id: "ark", family: "seedream", apiKey: ["fixed-key", () => "returned-key"] }];
+
+  it("sends the keys that functions return", async () => {
+    const keys: (string | null)[] = [];
+    const { generate } = open([keyFunctions()], {
+      channels,
+      fetch: async (_url, { headers }) => {
+        keys.push(new Headers(headers).get("authorization"));
+        return Response.json(ARK_RESPONSE);
+      },
+    });
+    await generate();
+    await generate();
+
+    expect(new Set(keys)).toEqual(new Set(["Bearer fixed-key", "Bearer returned-key"]));
+  });
+
+  it("is needed for a function", () => {
+    expect(() => open([], { channels })).toThrow("channels[0].apiKey needs the feature keyFunctions");
   });
 });
 

@@ -37,6 +37,7 @@ export {
 export { cors } from "./features/cors/cors-feature.js";
 export { type EstimatesApi, estimates } from "./features/estimate/estimate.js";
 export { type HealthOptions, health } from "./features/health/healthz-endpoint.js";
+export { keyFunctions } from "./features/key-functions/key-source.js";
 export { type LimitsApi, type LimitsOptions, limits } from "./features/limits/limits.js";
 export { type ModelsListOptions, modelsList } from "./features/models-list/models-endpoint.js";
 export { type OpenApiOptions, openapi } from "./features/openapi/openapi-endpoint.js";
@@ -124,8 +125,7 @@ export function composeGateway<const Features extends readonly Feature[] = reado
     listFamilies: () => families,
     features,
     load: () => checked,
-    checkFeatures: ({ admission, callerRules }) =>
-      throwProblems(findMissing(options, { admission, callerRules })),
+    checkFeatures: (configured) => throwProblems(findMissing(options, configured)),
     describeUnserved: ({ method }) => `This path is not served for ${method} requests.`,
     dependencies,
   });
@@ -142,10 +142,10 @@ function checkOptions(options: ComposeOptions, families: readonly Family[]): Rea
   return byName;
 }
 
-/** Finds limits and budgets that no feature would check. */
+/** Finds limits and budgets that no feature would check, and functions of keys that none would call. */
 function* findMissing(
   { callers = [], models }: ComposeOptions,
-  { admission, callerRules }: Pick<Configured, "admission" | "callerRules">,
+  { admission, callerRules, channels }: Pick<Configured, "admission" | "callerRules" | "channels">,
 ): Iterable<OptionsProblem> {
   const named = [
     ...callers.map((caller, index) => [caller, "callers", index] as const),
@@ -154,6 +154,10 @@ function* findMissing(
   for (const [{ limits }, ...path] of named) {
     if (limits === undefined || admission !== undefined) continue;
     yield { path: formatPath([...path, "limits"]), message: "needs the feature limits" };
+  }
+  for (const [index, { keys }] of channels.entries()) {
+    if (keys.every(({ apiKey, source }) => apiKey !== undefined || source !== undefined)) continue;
+    yield { path: `channels[${index}].apiKey`, message: "needs the feature keyFunctions" };
   }
   for (const [index, { budget }] of callers.entries()) {
     if (!hasPeriod(budget) || callerRules.canKeepPeriods) continue;

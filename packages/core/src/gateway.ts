@@ -7,6 +7,7 @@ import { continuedCalls } from "./features/continued-calls/continue-calls.js";
 import { createCorsFeature } from "./features/cors/cors-feature.js";
 import { type EstimatesApi, estimates } from "./features/estimate/estimate.js";
 import { health } from "./features/health/healthz-endpoint.js";
+import { keyFunctions } from "./features/key-functions/key-source.js";
 import { createLimitsFeature, type LimitsApi } from "./features/limits/limits.js";
 import { createMemoryAdmissionStore } from "./features/limits/memory-store.js";
 import { createMemoryLedger } from "./features/memory-ledger/memory-ledger.js";
@@ -95,6 +96,7 @@ function listFeatures(options: GatewayOptions) {
     createLimitsFeature({ admission, limits: options.limits, idempotency: options.idempotency }),
     modelsList(options),
     options.results && createResultsFeature(options.results, afterImage),
+    keyFunctions(),
     continuedCalls({ byRunTasksOnly: ofTasks?.concurrency === 0 }),
     createTasksFeature<LoadedOptions>(ofTasks, { results: options.results, webhooks }),
     alerts<LoadedOptions>({ onBudget, webhooks: options.webhooks && webhooks }),

@@ -1,6 +1,7 @@
 export type { AttemptCounts, ChannelError } from "./channels/attempt-history.js";
 export type { ChannelStatus } from "./channels/channel-status.js";
 export type { ChannelPause, ChannelState, KeyStatus, ModelStatus } from "./contract/channel-state.js";
+export type { ExpiringKey, KeyFunction, KeyRequest } from "./contract/key-source.js";
 export type { BudgetReports, BudgetStatus } from "./features/budgets/read-budgets.js";
 export type {
   CallerPatch,

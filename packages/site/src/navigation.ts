@@ -77,6 +77,7 @@ const MAIN: readonly Group[] = [
       ],
       "families/gemini",
       "channels",
+      "keys-that-expire",
       "models",
       "sizes",
       "families/adding-a-family",

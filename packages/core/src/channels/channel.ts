@@ -1,7 +1,9 @@
+import type { KeyFunction, KeySource, KeySources } from "../contract/key-source.js";
 import type { Dialect } from "../families/dialect.js";
 import type { Family } from "../families/family.js";
 import type { JobProtocol } from "../families/job.js";
 import { findSecrets } from "../redact.js";
+import { isPromiseLike } from "../util/async.js";
 import { createSeriesMap, isSeries } from "../util/series.js";
 import { sha256 } from "../util/sha256.js";
 import { type Address, readAddress } from "./address.js";
@@ -19,9 +21,9 @@ export interface ChannelOptions {
   dialect?: string | undefined;
   /**
    * The provider's key, or several keys. The keys take turns, and each has its own cooldowns. Keys are sent to the
-   * provider only, and never logged.
+   * provider only, and never logged. For a service whose keys expire, a function that returns one.
    */
-  apiKey: string | readonly (string | undefined)[] | undefined;
+  apiKey: string | KeyFunction | readonly (string | KeyFunction | undefined)[] | undefined;
   /**
    * The base URL as in the provider's own SDK, such as `https://ark.cn-beijing.volces.com/api/v3`. A URL without a path
    * gets the path of the family's URL. A query, such as `?api-version=v1`, is added to each call. Must be `https`; `http`
@@ -83,7 +85,12 @@ export interface Timeouts {
 export interface ChannelKey {
   /** Its index in the options, from 0. */
   readonly index: number;
-  readonly apiKey: string;
+  /** `undefined` if a function returns it. */
+  readonly apiKey: string | undefined;
+  /** Set if a function returns it. */
+  readonly source: KeySource | undefined;
+  /** True if its headers are not known before a request is sent: a function returns the key, or the family signs. */
+  readonly isLate: boolean;
   /** Adds the headers of the channel and the key to the headers of a call. */
   readonly toHeaders: (headers?: CallHeaders) => CallHeaders;
   /** The same for a call whose body is JSON. */
@@ -134,22 +141,40 @@ export interface Route {
 
 const DEFAULT_TIMEOUTS = { connectSeconds: 10, firstByteSeconds: 900, idleSeconds: 300 };
 
-/** Creates a channel from validated options. */
-export function createChannel(options: ChannelOptions, family: Family): Channel {
+/**
+ * Creates a channel from validated options.
+ *
+ * @param sources the functions that return keys. Without them, a key that a function returns has no `source`
+ */
+export function createChannel(options: ChannelOptions, family: Family, sources?: KeySources): Channel {
   const { id, apiKey = "" } = options;
   const dialect = findDialect(family, options.dialect);
   const address = readAddress(options.baseUrl, dialect);
   const headers = toLowerCaseNames(options.headers ?? {});
   const keys = [apiKey].flat().map((key = "", index): ChannelKey => {
-    const own = { ...headers, ...authorize(dialect, key) };
+    const isKnown = typeof key === "string";
+    // A function has no value that tells it from others, so its place names its health.
+    const healthId = isKnown
+      ? createHealthId(id, address.full, key)
+      : createHealthId(id, address.full, "", `${index}`);
+    const place = {
+      channel: id,
+      index,
+      healthId,
+      toSecrets: (other: string) => secretsOfKey(dialect, other),
+    };
+    const isLate = !isKnown || dialect.signs !== undefined;
+    const own = isLate ? headers : { ...headers, ...authorize(dialect, key) };
     const ofJson = { "content-type": "application/json", ...own };
     return {
       index,
-      apiKey: key,
+      apiKey: isKnown ? key : undefined,
+      source: isKnown ? undefined : sources?.open(place, key),
+      isLate,
       toHeaders: (given) => (given === undefined ? own : { ...toLowerCaseNames(given), ...own }),
       toJsonHeaders: (given) =>
         given === undefined ? ofJson : { ...ofJson, ...toLowerCaseNames(given), ...own },
-      healthId: createHealthId(id, address.full, key),
+      healthId,
     };
   });
   const [onlyKey, ...others] = keys;
@@ -207,17 +232,20 @@ export function isConfiguredModel(channel: Channel, { name, entry }: NamedModel)
   return !isSeries(entry) || channel.upstreamNames.has(channel.toUpstreamModel(name) ?? name);
 }
 
-/** Returns the secrets that no response, log line or record may contain. */
+/** Returns the secrets that no response, log line or record may contain, without keys that functions return. */
 export function secretsOf({ keys, headers, query, dialect }: Channel): readonly string[] {
-  const apiKeys = keys.map(({ apiKey }) => apiKey);
-  const secrets = findSecrets(apiKeys, { ...query, ...headers });
-  // A header may have the key in another form, such as base64.
-  const written = apiKeys.flatMap((apiKey) => findSecrets([], dialect.authorize?.(apiKey) ?? {}));
-  return [...new Set([...secrets, ...written])];
+  const ofKeys = keys.flatMap(({ apiKey }) => (apiKey === undefined ? [] : secretsOfKey(dialect, apiKey)));
+  return [...new Set([...ofKeys, ...findSecrets([], { ...query, ...headers })])];
+}
+
+/** A header may have the key in another form, such as base64. */
+function secretsOfKey(dialect: Dialect, apiKey: string): readonly string[] {
+  const isPlain = dialect.authorize === undefined || dialect.signs !== undefined;
+  return findSecrets([apiKey], isPlain ? {} : authorize(dialect, apiKey));
 }
 
 /** Lower case, so that the headers of the key and of the options replace those of the family. */
-function toLowerCaseNames(headers: Readonly<Record<string, string>>): Record<string, string> {
+export function toLowerCaseNames(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
@@ -232,8 +260,18 @@ function toTimeouts({ connectSeconds, firstByteSeconds, idleSeconds }: TimeoutOp
 /** The headers of a call to a provider. */
 type CallHeaders = Readonly<Record<string, string>>;
 
-function authorize(dialect: Dialect, key: string): CallHeaders {
-  return toLowerCaseNames(dialect.authorize?.(key) ?? { authorization: `Bearer ${key}` });
+/**
+ * Returns the headers that carry a key, of a family that does not sign.
+ *
+ * @throws TypeError if the family returns a promise
+ */
+export function authorize(dialect: Dialect, key: string): CallHeaders {
+  const headers = dialect.authorize?.(key) ?? { authorization: `Bearer ${key}` };
+  if (isPromiseLike(headers)) {
+    headers.then(undefined, () => undefined);
+    throw new TypeError("authorize of a family without signs returned a promise.");
+  }
+  return toLowerCaseNames(headers);
 }
 
 /** The family with what the dialect does differently. Its own methods stay methods. */

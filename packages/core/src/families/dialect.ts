@@ -1,9 +1,10 @@
 import type { ImageRequest, ImageResult, ResponseFormat } from "../types.js";
+import type { Awaitable } from "../util/async.js";
 import type { JsonObject } from "../util/json.js";
 import type { FailedResponse, UpstreamFailure } from "./failure.js";
 import type { JobProtocol } from "./job.js";
 import type { ResponseShape, StreamReader, StreamShape } from "./response-shape.js";
-import type { UpstreamCall } from "./upstream-call.js";
+import type { CallToSign, UpstreamCall } from "./upstream-call.js";
 
 /**
  * How one service speaks the wire format of a family: its address, its calls, its responses and its errors. A family is
@@ -19,8 +20,16 @@ export interface Dialect {
    * hosts below `example.com`. Default: none.
    */
   readonly hosts?: readonly string[] | undefined;
-  /** The headers that carry the key. Default: `authorization: Bearer <key>`. */
-  authorize?(apiKey: string): Readonly<Record<string, string>>;
+  /**
+   * The headers that carry the key. Default: `authorization: Bearer <key>`. Called once for each key, without `call`. With
+   * `signs` it is called for each call, when that is sent, and may await cryptography.
+   */
+  authorize?(apiKey: string, call?: CallToSign): Awaitable<Readonly<Record<string, string>>>;
+  /**
+   * Set if `authorize` signs each call. With `"body"`, the call has the SHA-256 of its body, which is read once more for it.
+   * Default: the headers depend on the key only.
+   */
+  readonly signs?: "call" | "body" | undefined;
   /** The header with the provider's id of a request. Default `x-request-id`. */
   readonly requestIdHeader?: string | undefined;
 

@@ -57,5 +57,5 @@ export {
   readMadeImage,
   readText,
 } from "./shared.js";
-export type { UpstreamBody, UpstreamCall } from "./upstream-call.js";
+export type { CallToSign, UpstreamBody, UpstreamCall } from "./upstream-call.js";
 export { countUpstreamCalls } from "./upstream-calls.js";

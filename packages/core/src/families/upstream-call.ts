@@ -32,3 +32,16 @@ export type UpstreamBody =
   | { readonly form: readonly FormPart[] }
   | string
   | ProducedBody;
+
+/** A call as it is sent, for `authorize` of a service whose calls are signed. */
+export interface CallToSign {
+  readonly method: NonNullable<UpstreamCall["method"]>;
+  /** With the query. */
+  readonly url: string;
+  /** Those of the family and the channel, by names in lower case. The transport adds `host` and `content-length`. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The SHA-256 of the body in hexadecimal; without a body that of no bytes. `undefined` unless `signs` is `"body"`. */
+  readonly bodySha256: string | undefined;
+  /** The time of the gateway's clock, in milliseconds since 1970. */
+  readonly time: number;
+}

@@ -99,6 +99,8 @@ async function checkCalls(subject: FamilySubject, exchange: RecordedExchange): P
     require(isInPlace, "The key is in the headers only.", url);
   }
   const dialect = findDialect(subject.family, subject.dialect);
+  // A signature also depends on the call.
+  if (dialect.signs !== undefined) return;
   const [own, other] = [CHANNEL_KEY, "another-key"].map((key) =>
     JSON.stringify(dialect.authorize?.(key) ?? key),
   );

@@ -130,6 +130,7 @@ export function createGatewayKernel<
     async () => configure(await setup.load()),
     ({ channels, models }) => {
       kernel.health.retain(healthIdsOf(channels));
+      contributed.keySources?.retain(healthIdsOf(channels));
       contributed.history?.retain(channels.map(({ id }) => id));
       kernel.retryBudgets.retain(Object.keys(models));
     },
@@ -218,6 +219,7 @@ function createConfigure<Options extends RelatedOptions>(
     admission,
     images,
     history,
+    keySources,
     countsPeriods = false,
     checkFeatures,
   }: Contributed & Pick<GatewaySetup<Options, never>, "checkFeatures">,
@@ -226,8 +228,8 @@ function createConfigure<Options extends RelatedOptions>(
   const permanent = { ...kernel, beforeSend: chain(checks), pauses, admission, images, history };
   return ({ options, families }) => {
     const { authenticate, callers = [], billing } = options;
-    const own = configureKernel(options, families);
-    const transport = own.redactTransport(kernel.transport);
+    const own = configureKernel(options, families, keySources);
+    const transport = own.redactTransport(kernel.transport, kernel.now);
     const callerRules = { hasBilling: billing !== undefined, canKeepPeriods: countsPeriods };
     const configured = { ...permanent, ...own, options, callerRules, transport };
     checkFeatures?.(configured);

@@ -4,6 +4,7 @@ import type { AttemptHistory } from "../channels/attempt-history.js";
 import type { Pauses } from "../channels/pauses.js";
 import type { Chore } from "../contract/chore.js";
 import type { Cors } from "../contract/cors.js";
+import type { KeySources } from "../contract/key-source.js";
 import type { CallObservation } from "../contract/observer.js";
 import type { BeforeSend } from "../events.js";
 import type { GatewayRequest, GatewayResponse } from "../http.js";
@@ -88,6 +89,8 @@ export interface Contribution<Api extends object = object, Options extends Relat
   readonly shareCooldown?: ((id: string, cooldown: Cooldown | undefined) => void) | undefined;
   /** Responds to web pages of other origins. */
   readonly cors?: Cors | undefined;
+  /** Lets functions return the keys of channels. */
+  readonly keySources?: KeySources | undefined;
   /** Which channels get no requests. */
   readonly pauses?: Pauses | undefined;
   /** Remembers the latest attempts of each channel. */

@@ -1,5 +1,6 @@
 import { createPriceList } from "../billing/pricing.js";
 import { type Channel, createChannel, secretsOf } from "../channels/channel.js";
+import type { KeySources } from "../contract/key-source.js";
 import type { Family } from "../families/family.js";
 import { createCapabilityTable, createModelResolver } from "../models/resolve-model.js";
 import type { RelatedOptions } from "../options/options.js";
@@ -9,15 +10,17 @@ import { redactTransport } from "../upstream/redact-transport.js";
 import type { Transport } from "../upstream/transport.js";
 
 /** Creates the parts of the kernel that depend on options that can be reloaded. */
-export function configureKernel(options: RelatedOptions, families: ReadonlyMap<string, Family>) {
+export function configureKernel(
+  options: RelatedOptions,
+  families: ReadonlyMap<string, Family>,
+  keySources?: KeySources,
+) {
   const { models, billing, caseInsensitiveNames } = options;
   const channels: readonly Channel[] = options.channels.flatMap((channel) => {
     const family = families.get(channel.family);
-    return family === undefined ? [] : [createChannel(channel, family)];
+    return family === undefined ? [] : [createChannel(channel, family, keySources)];
   });
-  const secrets = [...new Set(channels.flatMap(secretsOf))];
-  const redactKeys = createKeyRedaction(secrets);
-  const redactions = { redactKeys, bytes: createByteRedaction(secrets) };
+  const redactions = createRedactions(channels, keySources);
   const capabilities = createCapabilityTable(options.capabilities);
   const ofChannels = caseInsensitiveNames === true ? options.channels : [];
   const otherNames = [
@@ -32,9 +35,41 @@ export function configureKernel(options: RelatedOptions, families: ReadonlyMap<s
     capabilities,
     resolveModel: createModelResolver(tables, families, channels),
     prices: billing && createPriceList(billing),
-    redact: createSecretRedaction(secrets),
-    redactKeys,
+    redact: redactions.redact,
+    redactKeys: redactions.redactKeys,
     /** The transport that redacts the channels' secrets in responses. */
-    redactTransport: (transport: Transport): Transport => redactTransport(transport, redactions),
+    redactTransport: (transport: Transport, now: () => number): Transport =>
+      redactTransport(transport, redactions, now),
+  };
+}
+
+/** Creates the redactions of the channels' secrets, and of the keys that functions have returned and will return. */
+function createRedactions(channels: readonly Channel[], sources: KeySources | undefined) {
+  const fixed = channels.flatMap(secretsOf);
+  if (sources === undefined) return createRedactionsOf(fixed);
+  let returned: readonly string[] | undefined;
+  let latest = createRedactionsOf([]);
+  const follow = (): typeof latest => {
+    if (sources.secrets !== returned) {
+      returned = sources.secrets;
+      latest = createRedactionsOf([...fixed, ...returned]);
+    }
+    return latest;
+  };
+  // Most gateways have strings only.
+  if (channels.every(({ keys }) => keys.every(({ source }) => source === undefined))) return follow();
+  return {
+    redact: (text: string) => follow().redact(text),
+    redactKeys: (text: string) => follow().redactKeys(text),
+    bytes: { open: () => follow().bytes.open() },
+  };
+}
+
+function createRedactionsOf(all: readonly string[]) {
+  const secrets = [...new Set(all)];
+  return {
+    redact: createSecretRedaction(secrets),
+    redactKeys: createKeyRedaction(secrets),
+    bytes: createByteRedaction(secrets),
   };
 }

@@ -6,6 +6,11 @@ import { boolean, name, names, seconds } from "./schema-parts.js";
 
 const KEY_MISSING = "is missing; is the environment variable set?";
 
+const KEY_RULE = {
+  error: ({ input }: { readonly input?: unknown }): string =>
+    input === undefined || input === null ? KEY_MISSING : "must be a key, or a function that returns a key",
+};
+
 const channelKey = z
   .string(KEY_MISSING)
   .check(
@@ -13,8 +18,11 @@ const channelKey = z
     z.regex(/^[\x21-\x7e]+$/, "must be a key: letters, digits and signs without spaces"),
   );
 
+/** Unlike `asFunction`, a union recognizes its problem as that of another type. */
+const keyFunction = z.instanceof(Function);
+
 const channelKeys = z
-  .array(channelKey)
+  .array(z.union([channelKey, keyFunction], KEY_RULE))
   .check(z.minLength(1, "must contain at least one key"), ({ value, issues }) => {
     for (const [index, channelKeyValue] of value.entries()) {
       if (value.indexOf(channelKeyValue) === index) continue;
@@ -29,7 +37,7 @@ export const channelSchema = z
       id: name,
       family: name,
       dialect: z.optional(name),
-      apiKey: z.union([channelKey, channelKeys], KEY_MISSING),
+      apiKey: z.union([channelKey, keyFunction, channelKeys], KEY_RULE),
       baseUrl: z.optional(
         z
           .string("must be a string")

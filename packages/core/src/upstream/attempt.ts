@@ -1,4 +1,5 @@
 import type { Channel, Route } from "../channels/channel.js";
+import { KeyError } from "../contract/key-source.js";
 import { invalidRequest, isGatewayError } from "../errors.js";
 import type { Dialect } from "../families/dialect.js";
 import type { AttemptFailure, UpstreamFailure } from "../families/failure.js";
@@ -160,11 +161,14 @@ export function sendOnce(
       if (response.status >= 200 && response.status < 300) return take(response, attempt);
       return readRefusal(response, channel, logger);
     },
-    (cause: unknown) => ({
-      // An operator's own transport may reject with anything. Then the request may have been sent.
-      failure: { kind: cause instanceof TransportError ? cause.reason : "broken", cause },
-    }),
+    (cause: unknown) => ({ failure: { kind: toFailureKind(cause), cause } }),
   );
+}
+
+function toFailureKind(thrown: unknown): AttemptFailure["kind"] {
+  if (thrown instanceof KeyError) return "credential";
+  // An operator's own transport may reject with anything. Then the request may have been sent.
+  return thrown instanceof TransportError ? thrown.reason : "broken";
 }
 
 async function readRefusal(

@@ -1,7 +1,9 @@
+import { KeyError } from "../contract/key-source.js";
 import { type Redaction, toPlainError } from "../redact.js";
 import { callStore } from "../util/async.js";
 import { openFlow, StagedFlow } from "../util/chunk-flow.js";
 import type { ByteRedaction } from "./redact-bytes.js";
+import { sendWithKey } from "./send-with-key.js";
 import { type Transport, TransportError, type TransportResponse } from "./transport.js";
 
 /** The redactions for strings and for bytes. */
@@ -15,11 +17,23 @@ export interface TransportRedactions {
  * it is parsed, relayed, recorded or logged: headers, bodies of every status, and connection errors, which may come
  * from an operator's own `fetch` and quote the request. Downloads of result links are not redacted, because no key is
  * sent with them.
+ *
+ * Requests whose key is late get it here, where every request passes: those of attempts and those about jobs.
+ *
+ * @param now milliseconds since 1970
  */
-export function redactTransport(transport: Transport, redactions: TransportRedactions): Transport {
+export function redactTransport(
+  transport: Transport,
+  redactions: TransportRedactions,
+  now: () => number,
+): Transport {
   return {
     send: (request) =>
-      callStore(() => transport.send(request)).then(
+      callStore(() =>
+        request.route === undefined
+          ? transport.send(request)
+          : sendWithKey(transport, request, request.route, now),
+      ).then(
         (response) => redactResponse(response, redactions),
         (error: unknown) => Promise.reject(toRedactedError(error, redactions)),
       ),
@@ -50,11 +64,11 @@ function redactResponse(response: TransportResponse, redactions: TransportRedact
  * Everything that a transport throws is treated as a failed connection. Only messages, codes and causes are kept,
  * with secrets redacted.
  */
-function toRedactedError(thrown: unknown, { redactKeys }: TransportRedactions): TransportError {
+function toRedactedError(thrown: unknown, { redactKeys }: TransportRedactions): TransportError | KeyError {
+  const isOfKey = thrown instanceof KeyError;
   const isOurs = thrown instanceof TransportError;
-  const cause = isOurs ? thrown.cause : thrown;
-  return new TransportError(
-    isOurs ? thrown.reason : "broken",
-    cause === undefined ? undefined : toPlainError(cause, redactKeys),
-  );
+  const cause = isOurs || isOfKey ? thrown.cause : thrown;
+  const redacted = cause === undefined ? undefined : toPlainError(cause, redactKeys);
+  if (isOfKey) return new KeyError(thrown.message, { cause: redacted });
+  return new TransportError(isOurs ? thrown.reason : "broken", redacted);
 }

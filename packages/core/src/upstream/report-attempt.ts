@@ -162,7 +162,14 @@ export function logFailure(
     ...(failure.cause !== undefined && { err: failure.cause }),
   };
   if (failure.kind === "credential") {
-    logger.error(fields, "A channel's key or account was refused by its provider.");
+    // A provider that refuses a key has responded.
+    const isUnsent = failure.cause !== undefined;
+    logger.error(
+      fields,
+      isUnsent
+        ? "A channel has no valid key, so nothing was sent."
+        : "A channel's key or account was refused by its provider.",
+    );
   } else if (isOfModel) logger.warn(fields, "A channel does not serve a model at the moment.");
   else logger.warn(fields, "A channel failed.");
 }

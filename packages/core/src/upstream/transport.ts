@@ -1,4 +1,4 @@
-import type { Timeouts } from "../channels/channel.js";
+import type { Route, Timeouts } from "../channels/channel.js";
 import type { UpstreamCall } from "../families/upstream-call.js";
 import type { HeaderReader } from "../http.js";
 import type { ProducedBody } from "../images/produced-body.js";
@@ -10,6 +10,8 @@ export interface TransportRequest {
   readonly method?: UpstreamCall["method"];
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Whose key is added when the request is sent. Default: `headers` are complete. */
+  readonly route?: Pick<Route, "channel" | "key"> | undefined;
   /** Default: none. */
   readonly body?: string | ProducedBody | undefined;
   readonly timeouts: Timeouts;

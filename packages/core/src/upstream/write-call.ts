@@ -10,12 +10,15 @@ import type { TransportRequest } from "./transport.js";
  *
  * @throws Error if the call goes to a host that is not the channel's own
  */
-export function writeCall(
-  { channel, key }: Pick<Route, "channel" | "key">,
-  call: UpstreamCall,
-): TransportRequest {
+export function writeCall(route: Pick<Route, "channel" | "key">, call: UpstreamCall): TransportRequest {
+  const { channel, key } = route;
   const { method, body, headers } = call;
-  const target = { method, url: channel.toUrl(call), timeouts: channel.timeouts };
+  const target = {
+    method,
+    url: channel.toUrl(call),
+    timeouts: channel.timeouts,
+    route: key.isLate ? route : undefined,
+  };
   if (body === undefined || typeof body === "string" || Symbol.asyncIterator in body) {
     return { ...target, headers: key.toHeaders(headers), body };
   }

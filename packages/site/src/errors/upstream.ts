@@ -9,6 +9,7 @@ export const UPSTREAM_ERRORS = {
       "A provider's key is wrong, expired or was deleted.",
       "The account at the provider has an unpaid bill, or has not activated the model.",
       "The key belongs to another region than the channel's `baseUrl`.",
+      "The function that returns the key [has failed](../keys-that-expire.md#when-the-function-fails).",
     ],
     charged: REFUSED_UPSTREAM,
     client: "Do not repeat, and do not change your key: it was accepted. Tell the operator.",

@@ -14,7 +14,9 @@ import { XAI, XAI_SERVICE } from "./xai.js";
 const AZURE: Partial<Dialect> = {
   defaultBaseUrl: undefined,
   defaultPath: "/openai/v1",
-  authorize: (apiKey) => ({ "api-key": apiKey }),
+  // Tokens of Microsoft Entra ID are JWTs. Keys have no dots.
+  authorize: (apiKey) =>
+    /^eyJ[\w-]*\./.test(apiKey) ? { authorization: `Bearer ${apiKey}` } : { "api-key": apiKey },
   needsImageBytes: ({ images }) => images.length > 0,
   toUpstream: toOpenaiForms,
 };
