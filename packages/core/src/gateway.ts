@@ -108,6 +108,7 @@ function listFeatures(options: GatewayOptions) {
     usage(),
     estimates(),
     reloading(options),
+    ...(options.features ?? []),
   ] as const;
 }
 

@@ -1,0 +1,129 @@
+import { Buffer } from "node:buffer";
+import type { Caller } from "@calotype/core";
+import type { GatewayRequest, GatewayResponse, HeaderReader } from "@calotype/core/adapter";
+import type { Configured, RouteHost } from "@calotype/core/compose";
+import * as z from "zod";
+
+/** A request to the gateway's own interface. */
+export interface GatewayCall {
+  readonly method: "GET" | "POST";
+  /** From `/v1/…`, with its query. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** The body, as JSON. */
+  readonly fields?: object | undefined;
+}
+
+/** The gateway's response, with its whole body. */
+export interface GatewayAnswer extends Pick<GatewayResponse, "status" | "headers"> {
+  readonly bytes: Uint8Array;
+}
+
+/** A JSON object of the gateway. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** What a {@link CallerGateway} needs. */
+export interface CallerGatewayParts {
+  readonly host: Pick<RouteHost<Configured>, "handle" | "notFound">;
+  readonly configured: Configured;
+  /** The MCP request. Its body has been read. */
+  readonly request: GatewayRequest;
+  /** Who has sent it. */
+  readonly caller: Caller;
+}
+
+/** The gateway, as the caller of an MCP request uses it: through the paths and rules that every other client has. */
+export class CallerGateway {
+  /** Whether a repeated request with an idempotency key is recognized. */
+  readonly hasIdempotency: boolean;
+  /** Whether requests can become tasks. */
+  readonly hasTasks: boolean;
+  readonly #parts: CallerGatewayParts;
+  /** The path before `/v1/…`. */
+  readonly #base: string;
+
+  constructor(parts: CallerGatewayParts) {
+    const { configured, request } = parts;
+    this.hasIdempotency = configured.admission !== undefined;
+    this.hasTasks = configured.submissions !== undefined;
+    this.#parts = parts;
+    this.#base = request.url.replace(/[?#].*$/s, "").replace(/\/+mcp\/*$/, "");
+  }
+
+  /** Does not reject: a refusal is a response too. */
+  async send({ method, path, headers = {}, fields }: GatewayCall): Promise<GatewayAnswer> {
+    const { host, request, caller } = this.#parts;
+    const { mountPath, isEncrypted, signal, waitUntil } = request;
+    const inner: GatewayRequest = {
+      method,
+      url: this.#base + path,
+      mountPath,
+      isEncrypted,
+      headers: replaceHeaders(request.headers, headers),
+      body: null,
+      parsedBody: fields === undefined ? undefined : new TextEncoder().encode(JSON.stringify(fields)),
+      signal,
+      // The body is read here, so it must not be compressed.
+      encodesResponses: true,
+      caller,
+      waitUntil,
+    };
+    const response = await (host.handle(inner) ?? host.notFound(inner));
+    return { status: response.status, headers: response.headers, bytes: await readBody(response.body) };
+  }
+
+  /** Reads an image that this gateway has stored and serves. `undefined` for any other link. */
+  async openStoredImage(url: string): Promise<string | undefined> {
+    const { configured, request } = this.#parts;
+    const endpoint = { operation: "edit", path: "/v1/images/edits" } as const;
+    const linkBase = configured.images?.findLinkBase({ ...request, url: this.#base + endpoint.path }, endpoint);
+    if (!linkBase || !url.startsWith(`${linkBase}/v1/images/files/`)) return undefined;
+    const { status, headers, bytes } = await this.send({ method: "GET", path: url.slice(linkBase.length) });
+    if (status !== 200) return undefined;
+    return `data:${headers["content-type"]};base64,${Buffer.from(bytes).toString("base64")}`;
+  }
+}
+
+/** Headers that describe the MCP message, and not the request that is made of it. */
+const REPLACED = [
+  "accept-encoding",
+  "content-encoding",
+  "content-length",
+  "expect",
+  "idempotency-key",
+  "if-none-match",
+  "origin",
+  "prefer",
+  "range",
+  "transfer-encoding",
+];
+
+/** The other headers stay, such as `host` for links, `x-calotype-tags`, `x-calotype-webhook` and `traceparent`. */
+function replaceHeaders(headers: HeaderReader, own: Readonly<Record<string, string>>): HeaderReader {
+  const replaced = new Map<string, string | null>([
+    ...REPLACED.map((name) => [name, null] as const),
+    ["content-type", "application/json"],
+    ...Object.entries(own),
+  ]);
+  return {
+    get(name) {
+      const value = replaced.get(name.toLowerCase());
+      return value === undefined ? headers.get(name) : value;
+    },
+  };
+}
+
+async function readBody(body: GatewayResponse["body"]): Promise<Uint8Array> {
+  if (typeof body === "string") return new TextEncoder().encode(body);
+  if (body instanceof Uint8Array) return body;
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+const objectSchema = z.record(z.string(), z.unknown());
+
+/** Parses the body of a response. All responses of the gateway but images are JSON objects. */
+export function parseAnswer({ bytes }: Pick<GatewayAnswer, "bytes">): Json {
+  return objectSchema.parse(JSON.parse(new TextDecoder().decode(bytes)));
+}
