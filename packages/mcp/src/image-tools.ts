@@ -24,9 +24,11 @@ const common = {
     ),
 };
 
+const taskId = z.string().min(1).describe("The id of a task, such as task_….");
+
 const taskImage = z
   .strictObject({
-    task_id: z.string(),
+    task_id: taskId,
     index: z.int().min(0).default(0).describe("Which image of the task, from 0."),
   })
   .describe("An image that a task has made.");
@@ -90,7 +92,7 @@ export function addImageTools(server: McpServer, gateway: CallerGateway): void {
       title: "Get a task",
       description: "Returns a task that generate_image or edit_image has begun with as_task, and its images once it has completed.",
       inputSchema: z.strictObject({
-        task_id: z.string(),
+        task_id: taskId,
         wait_seconds: z
           .int()
           .min(0)
