@@ -7,5 +7,7 @@ export default defineConfig({
   platform: "neutral",
   sourcemap: true,
   clean: true,
+  external: [/^node:/],
+  removeNodeProtocol: false, // Deno and workerd know these modules by `node:…`
   dts: false, // tsc emits the declarations: tsup's own emitter fails under TypeScript 7
 });

@@ -69,7 +69,13 @@ export class CallerGateway {
       waitUntil,
     };
     const response = await (host.handle(inner) ?? host.notFound(inner));
-    return { status: response.status, headers: response.headers, bytes: await readBody(response.body) };
+    const { headers: responseHeaders, status, body } = response;
+    try {
+      return { status, headers: responseHeaders, bytes: await readBody(body) };
+    } catch {
+      // A long response begins before all of it has come. The gateway has logged why it broke off.
+      return { status: 502, headers: responseHeaders, bytes: BROKEN_OFF };
+    }
   }
 
   /** Reads an image that this gateway has stored and serves. `undefined` for any other link. */
@@ -83,6 +89,17 @@ export class CallerGateway {
     return `data:${headers["content-type"]};base64,${Buffer.from(bytes).toString("base64")}`;
   }
 }
+
+const BROKEN_OFF = new TextEncoder().encode(
+  JSON.stringify({
+    error: {
+      message: "The response broke off. Images may have been made and charged; the request_id finds the usage record.",
+      type: "upstream_error",
+      code: "upstream_invalid_response",
+      param: null,
+    },
+  }),
+);
 
 /** Headers that describe the MCP message, and not the request that is made of it. */
 const REPLACED = [

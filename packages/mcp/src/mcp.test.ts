@@ -1,7 +1,15 @@
 import { createHash } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import {
+  type ComposedGateway,
+  composeGateway,
+  type Feature,
+  limits,
+  modelsList,
+} from "@calotype/core/compose";
+import { seedream } from "@calotype/core/families";
 import { createFileStore } from "@calotype/node";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -422,7 +430,89 @@ describe("a client that disconnects during a call", () => {
   });
 });
 
+it("gets an error of the tool if a long response breaks off", async () => {
+  const server = await openMcpServer();
+  server.emulator.faults.add({ body: { cutAfterBytes: 300_000 } });
+  const client = await connect(server);
+
+  const result = await client.callTool({
+    name: "generate_image",
+    arguments: { ...FOX, n: 4, size: "4K", response_format: "b64_json" },
+  });
+
+  expect(errorOf(result)).toMatchObject({ code: "upstream_invalid_response", request_id: server.records[0]?.id });
+  expect(server.records).toMatchObject([{ charge: "0", errorCode: "upstream_invalid_response" }]);
+});
+
+describe("in a composed gateway", () => {
+  const compose = (...features: readonly Feature[]) =>
+    composeGateway(
+      {
+        models: { [MODEL]: { family: "seedream" } },
+        channels: [{ id: "ark", family: "seedream", apiKey: "key" }],
+        authenticate: async (key) => ({ id: key }),
+        fetch: async () => Response.json({ model: MODEL, created: 1, data: [{ url: "https://ark.example/1.png" }], usage: {} }),
+      },
+      { families: [seedream], features: [mcp(), ...features] },
+    );
+  /** Calls a tool through `handle`, as a host does whose body parser has run. */
+  const call = async (gateway: ComposedGateway, name: string, args: object): Promise<CallToolResult> => {
+    const response = await gateway.handle({
+      method: "POST",
+      url: "/mcp",
+      headers: new Headers({
+        "api-key": "me",
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+      }),
+      body: null,
+      parsedBody: { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args } },
+      signal: new AbortController().signal,
+    });
+    const body = response?.body;
+    if (typeof body !== "object" || body instanceof Uint8Array) throw new Error("There are no events.");
+    let events = "";
+    for await (const chunk of body) events += new TextDecoder().decode(chunk);
+    return JSON.parse(/^data: (.*)$/m.exec(events)?.[1] ?? "").result;
+  };
+
+  it("makes images for the callers of authenticate", async () => {
+    const made = await call(compose(), "generate_image", FOX);
+    expect(made.content[0]).toEqual({ type: "resource_link", uri: "https://ark.example/1.png", name: "image 1" });
+  });
+
+  it.each([
+    ["generate_image", { ...FOX, as_task: true }, "invalid_request_error", "This server has no tasks"],
+    ["generate_image", { ...FOX, idempotency_key: "a" }, "invalid_request_error", "does not recognize repeated calls"],
+    ["get_task", { task_id: "task_1" }, "not_found", "not served"],
+    ["list_models", {}, "not_found", "not served"],
+  ])("without the feature that it needs, %s with %j is refused", async (name, args, code, message) => {
+    const refused = await call(compose(), name, args);
+    expect(errorOf(refused)).toMatchObject({ code, message: expect.stringContaining(message) });
+  });
+
+  it("recognizes repeated calls with limits, and lists models with modelsList", async () => {
+    const gateway = compose(limits(), modelsList());
+    const again = () => call(gateway, "generate_image", { ...FOX, idempotency_key: "a" });
+    expect(readField(await again(), "data")).toEqual(readField(await again(), "data"));
+    expect(readField(await call(gateway, "list_models", {}), "data")).toMatchObject([{ id: MODEL }]);
+  });
+
+  it("leaves the model that is called mcp to the list of models", async () => {
+    const gateway = compose(modelsList());
+    const headers = { "api-key": "me" };
+    const response = await gateway.fetch(new Request("http://localhost/v1/models/mcp", { headers }));
+    expect(await response.json()).toMatchObject({ error: { code: "model_not_found" } });
+  });
+});
+
 describe("mcp", () => {
+  it("names the version of the package", async () => {
+    const manifest = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
+    const client = await connect(await openMcpServer());
+    expect(client.getServerVersion()).toEqual({ name: "calotype", version: manifest.version });
+  });
+
   it("refuses wrong options", () => {
     expect(() => mcp({ publicUrl: "app.example.com" })).toThrow("publicUrl of mcp must be an http or https address");
     // @ts-expect-error -- There is no such option.

@@ -11,6 +11,7 @@ import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { CallerGateway } from "./caller-gateway.js";
 import { checkOrigin } from "./check-origin.js";
 import { addImageTools } from "./image-tools.js";
+import { VERSION } from "./version.js";
 import { toGatewayResponse, toWebRequest } from "./web-messages.js";
 
 /** The options of {@link mcp}. */
@@ -126,9 +127,6 @@ async function respondToMessage(
   const response = await handler.fetch(toWebRequest(request), { parsedBody: toPlainJson(message) });
   return kernel.readerLimit.watch(await toGatewayResponse(response, id));
 }
-
-/** The version of this package. A test compares it with `package.json`. */
-export const VERSION = "0.1.0";
 
 /** @throws GatewayError `method_not_allowed`: without sessions, there is no stream to open and no session to end */
 function checkMethod({ method }: Pick<GatewayRequest, "method">): void {
