@@ -82,7 +82,10 @@ export class CallerGateway {
   async openStoredImage(url: string): Promise<string | undefined> {
     const { configured, request } = this.#parts;
     const endpoint = { operation: "edit", path: "/v1/images/edits" } as const;
-    const linkBase = configured.images?.findLinkBase({ ...request, url: this.#base + endpoint.path }, endpoint);
+    const linkBase = configured.images?.findLinkBase(
+      { ...request, url: this.#base + endpoint.path },
+      endpoint,
+    );
     if (!linkBase || !url.startsWith(`${linkBase}/v1/images/files/`)) return undefined;
     const { status, headers, bytes } = await this.send({ method: "GET", path: url.slice(linkBase.length) });
     if (status !== 200) return undefined;
@@ -93,7 +96,8 @@ export class CallerGateway {
 const BROKEN_OFF = new TextEncoder().encode(
   JSON.stringify({
     error: {
-      message: "The response broke off. Images may have been made and charged; the request_id finds the usage record.",
+      message:
+        "The response broke off. Images may have been made and charged; the request_id finds the usage record.",
       type: "upstream_error",
       code: "upstream_invalid_response",
       param: null,

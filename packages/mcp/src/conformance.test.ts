@@ -8,7 +8,8 @@ import { createMcpFeature } from "./mcp.js";
 import { addFixtureTools } from "./testing/fixture-tools.js";
 import { KEYS, openMcpServer } from "./testing/open-server.js";
 
-const NO_SESSION = "It needs a session: the server sends a request to the client, or remembers something of it.";
+const NO_SESSION =
+  "It needs a session: the server sends a request to the client, or remembers something of it.";
 const NO_LOGGING = "The server sends no log messages to clients: what it logs is for its operator.";
 const NO_RESOURCES = "The server has tools, and no resources.";
 const NO_PROMPTS = "The server has tools, and no prompts, so there is nothing to complete either.";

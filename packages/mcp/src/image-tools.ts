@@ -51,7 +51,12 @@ interface ImageCall extends Json {
   readonly idempotency_key?: string | undefined;
 }
 
-const MAKES_IMAGES = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true };
+const MAKES_IMAGES = {
+  readOnlyHint: false,
+  destructiveHint: false,
+  idempotentHint: false,
+  openWorldHint: true,
+};
 const READS = { readOnlyHint: true, openWorldHint: false };
 
 /** Adds `generate_image`, `edit_image`, `get_task` and `list_models`. */
@@ -90,7 +95,8 @@ export function addImageTools(server: McpServer, gateway: CallerGateway): void {
     "get_task",
     {
       title: "Get a task",
-      description: "Returns a task that generate_image or edit_image has begun with as_task, and its images once it has completed.",
+      description:
+        "Returns a task that generate_image or edit_image has begun with as_task, and its images once it has completed.",
       inputSchema: z.strictObject({
         task_id: taskId,
         wait_seconds: z
@@ -108,7 +114,8 @@ export function addImageTools(server: McpServer, gateway: CallerGateway): void {
     "list_models",
     {
       title: "List the models",
-      description: "Lists the models that this API key may use, with their sizes and the other things that they can do.",
+      description:
+        "Lists the models that this API key may use, with their sizes and the other things that they can do.",
       annotations: READS,
     },
     async () => toResult(await gateway.send({ method: "GET", path: "/v1/models" })),
@@ -123,9 +130,13 @@ async function makeImages(
   if (fields["stream"] !== undefined && fields["stream"] !== false) {
     return toRefusal("A tool has one result: leave stream out.", "stream");
   }
-  if (asTask && !gateway.hasTasks) return toRefusal("This server has no tasks: leave as_task out.", "as_task");
+  if (asTask && !gateway.hasTasks)
+    return toRefusal("This server has no tasks: leave as_task out.", "as_task");
   if (key !== undefined && !gateway.hasIdempotency) {
-    return toRefusal("This server does not recognize repeated calls: leave idempotency_key out.", "idempotency_key");
+    return toRefusal(
+      "This server does not recognize repeated calls: leave idempotency_key out.",
+      "idempotency_key",
+    );
   }
   const headers = {
     ...(asTask && { prefer: "respond-async" }),

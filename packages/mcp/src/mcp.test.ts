@@ -36,7 +36,12 @@ describe.each(["2025-11-25", "2026-07-28"])("a client of MCP %s", (version) => {
 
     expect(client.getNegotiatedProtocolVersion()).toBe(version);
     const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual(["generate_image", "edit_image", "get_task", "list_models"]);
+    expect(tools.map(({ name }) => name)).toEqual([
+      "generate_image",
+      "edit_image",
+      "get_task",
+      "list_models",
+    ]);
 
     const made = await client.callTool({ name: "generate_image", arguments: { ...FOX, n: 2 } });
 
@@ -56,7 +61,10 @@ describe.each(["2025-11-25", "2026-07-28"])("a client of MCP %s", (version) => {
   it("gets the images themselves if it asks for base64, and the text has none of it", async () => {
     const client = await connect(await openMcpServer(), { version });
 
-    const result = await client.callTool({ name: "generate_image", arguments: { ...FOX, response_format: "b64_json" } });
+    const result = await client.callTool({
+      name: "generate_image",
+      arguments: { ...FOX, response_format: "b64_json" },
+    });
 
     const [image] = result.content;
     if (image?.type !== "image") throw new Error("There is no image.");
@@ -119,9 +127,16 @@ describe("the arguments of a call", () => {
 
   it("may have numbers as Python writes them", async () => {
     const server = await openMcpServer();
-    const params = '{"name":"generate_image","arguments":{"model":"M","prompt":"a fox","n":2.0,"seed":1e1}}'.replace("M", MODEL);
+    const params =
+      '{"name":"generate_image","arguments":{"model":"M","prompt":"a fox","n":2.0,"seed":1e1}}'.replace(
+        "M",
+        MODEL,
+      );
 
-    const response = await sendMessage(server, `{"jsonrpc":"2.0","id":1.0,"method":"tools/call","params":${params}}`);
+    const response = await sendMessage(
+      server,
+      `{"jsonrpc":"2.0","id":1.0,"method":"tools/call","params":${params}}`,
+    );
 
     expect(await response.text()).toContain("image 2");
     expect(sentBodies(server)[0]).toMatchObject({ seed: 10 });
@@ -176,7 +191,10 @@ describe("a task", () => {
 
     const begun = await client.callTool({ name: "generate_image", arguments: { ...FOX, as_task: true } });
     expect(begun.structuredContent).toMatchObject({ object: "image.task", status: "queued" });
-    const ended = await client.callTool({ name: "get_task", arguments: { task_id: idOf(begun), wait_seconds: 60 } });
+    const ended = await client.callTool({
+      name: "get_task",
+      arguments: { task_id: idOf(begun), wait_seconds: 60 },
+    });
 
     expect(ended.structuredContent).toMatchObject({ id: idOf(begun), status: "completed" });
     expect(ended.content[0]).toMatchObject({ type: "resource_link", name: "image 1" });
@@ -198,14 +216,20 @@ describe("a task", () => {
     expect(server.emulator.requests).toHaveLength(1);
   });
 
-  it.each(["task_1", "..", ".", "../../models", "task_1?wait=60", "%2e%2e", "task_1/cancel", "task_1/events"])(
-    "with the id %j is not found",
-    async (id) => {
-      const client = await connect(await openMcpServer());
-      const read = await client.callTool({ name: "get_task", arguments: { task_id: id } });
-      expect(errorOf(read)).toMatchObject({ code: "task_not_found" });
-    },
-  );
+  it.each([
+    "task_1",
+    "..",
+    ".",
+    "../../models",
+    "task_1?wait=60",
+    "%2e%2e",
+    "task_1/cancel",
+    "task_1/events",
+  ])("with the id %j is not found", async (id) => {
+    const client = await connect(await openMcpServer());
+    const read = await client.callTool({ name: "get_task", arguments: { task_id: id } });
+    expect(errorOf(read)).toMatchObject({ code: "task_not_found" });
+  });
 
   it("that failed has its error", async () => {
     const server = await openMcpServer();
@@ -219,8 +243,14 @@ describe("a task", () => {
       status: "failed",
       error: { code: "InputTextSensitiveContentDetected" },
     });
-    const edit = await client.callTool({ name: "edit_image", arguments: { ...FOX, images: [{ task_id: idOf(begun) }] } });
-    expect(errorOf(edit)).toMatchObject({ param: "images", message: expect.stringContaining("status is failed") });
+    const edit = await client.callTool({
+      name: "edit_image",
+      arguments: { ...FOX, images: [{ task_id: idOf(begun) }] },
+    });
+    expect(errorOf(edit)).toMatchObject({
+      param: "images",
+      message: expect.stringContaining("status is failed"),
+    });
   });
 });
 
@@ -228,10 +258,16 @@ describe("an edit", () => {
   it("takes a data URL, and the image of a task by its number", async () => {
     const server = await openMcpServer();
     const client = await connect(server);
-    const begun = await client.callTool({ name: "generate_image", arguments: { ...FOX, n: 2, as_task: true } });
+    const begun = await client.callTool({
+      name: "generate_image",
+      arguments: { ...FOX, n: 2, as_task: true },
+    });
     const task = await client.callTool({ name: "get_task", arguments: { task_id: idOf(begun) } });
     const second = task.content[1];
-    const made = await client.callTool({ name: "generate_image", arguments: { ...FOX, response_format: "b64_json" } });
+    const made = await client.callTool({
+      name: "generate_image",
+      arguments: { ...FOX, response_format: "b64_json" },
+    });
     const [image] = made.content;
     const dataUrl = image?.type === "image" ? `data:${image.mimeType};base64,${image.data}` : "";
 
@@ -257,7 +293,10 @@ describe("an edit", () => {
     const [link] = task.content;
     const stored = await fetch(link?.type === "resource_link" ? link.uri : "");
 
-    const edited = await client.callTool({ name: "edit_image", arguments: { ...FOX, images: [{ task_id: idOf(begun) }] } });
+    const edited = await client.callTool({
+      name: "edit_image",
+      arguments: { ...FOX, images: [{ task_id: idOf(begun) }] },
+    });
 
     expect(errorOf(edited)).toBeUndefined();
     expect(link).toMatchObject({ uri: expect.stringContaining(`${server.url.origin}/v1/images/files/`) });
@@ -282,7 +321,10 @@ describe("an edit", () => {
 
     const refused = await client.callTool({ name: "edit_image", arguments: { ...FOX, images: [image] } });
 
-    expect(errorOf(refused)).toMatchObject({ code: "invalid_request_error", param: expect.stringMatching(/^image/) });
+    expect(errorOf(refused)).toMatchObject({
+      code: "invalid_request_error",
+      param: expect.stringMatching(/^image/),
+    });
     expect(server.emulator.requests).toEqual([]);
   });
 
@@ -327,7 +369,12 @@ describe("a request to /mcp", () => {
     ["with an id that is a list", '{"jsonrpc":"2.0","id":[1],"method":"tools/list"}', 400, "-32"],
     ["with a method that is a number", '{"jsonrpc":"2.0","id":1,"method":7}', 400, "-32"],
     ["with an unknown method", '{"jsonrpc":"2.0","id":1,"method":"images/steal"}', 200, "-32601"],
-    ["with an unknown tool", '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}', 200, "x"],
+    [
+      "with an unknown tool",
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}',
+      200,
+      "x",
+    ],
     ["with params that are a list", '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}', 400, "-32"],
   ])("with a message %s is an error, and the server goes on", async (_what, body, status, code) => {
     const server = await openMcpServer();
@@ -394,7 +441,8 @@ describe("the header Origin", () => {
     const response = await sendMessage(server, LIST, { origin: origin.replace("HOST", server.url.host) });
 
     expect(response.status).toBe(status);
-    if (status === 403) expect(await response.json()).toMatchObject({ error: { code: "cross_site_request" } });
+    if (status === 403)
+      expect(await response.json()).toMatchObject({ error: { code: "cross_site_request" } });
   });
 
   it("is not allowed by cors.origins * alone, and is checked before the key", async () => {
@@ -404,7 +452,10 @@ describe("the header Origin", () => {
   });
 
   it("is compared with publicUrl in place of the header Host", async () => {
-    const server = await openMcpServer({}, { feature: () => mcp({ publicUrl: "https://app.example.com/ai" }) });
+    const server = await openMcpServer(
+      {},
+      { feature: () => mcp({ publicUrl: "https://app.example.com/ai" }) },
+    );
     const send = async (origin: string) => (await sendMessage(server, LIST, { origin })).status;
     expect([await send("https://app.example.com"), await send(server.url.origin)]).toEqual([200, 403]);
   });
@@ -415,7 +466,12 @@ describe("a client that disconnects during a call", () => {
     const server = await openMcpServer();
     server.emulator.faults.add({ latencyMs: 1500 });
     const controller = new AbortController();
-    const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "generate_image", arguments: FOX } };
+    const call = {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "generate_image", arguments: FOX },
+    };
     const response = await sendMessage(server, call, {}, controller.signal);
     await vi.waitFor(() => expect(server.emulator.requests).toHaveLength(1), { timeout: 10_000 });
 
@@ -440,7 +496,10 @@ it("gets an error of the tool if a long response breaks off", async () => {
     arguments: { ...FOX, n: 4, size: "4K", response_format: "b64_json" },
   });
 
-  expect(errorOf(result)).toMatchObject({ code: "upstream_invalid_response", request_id: server.records[0]?.id });
+  expect(errorOf(result)).toMatchObject({
+    code: "upstream_invalid_response",
+    request_id: server.records[0]?.id,
+  });
   expect(server.records).toMatchObject([{ charge: "0", errorCode: "upstream_invalid_response" }]);
 });
 
@@ -451,7 +510,13 @@ describe("in a composed gateway", () => {
         models: { [MODEL]: { family: "seedream" } },
         channels: [{ id: "ark", family: "seedream", apiKey: "key" }],
         authenticate: async (key) => ({ id: key }),
-        fetch: async () => Response.json({ model: MODEL, created: 1, data: [{ url: "https://ark.example/1.png" }], usage: {} }),
+        fetch: async () =>
+          Response.json({
+            model: MODEL,
+            created: 1,
+            data: [{ url: "https://ark.example/1.png" }],
+            usage: {},
+          }),
       },
       { families: [seedream], features: [mcp(), ...features] },
     );
@@ -478,12 +543,21 @@ describe("in a composed gateway", () => {
 
   it("makes images for the callers of authenticate", async () => {
     const made = await call(compose(), "generate_image", FOX);
-    expect(made.content[0]).toEqual({ type: "resource_link", uri: "https://ark.example/1.png", name: "image 1" });
+    expect(made.content[0]).toEqual({
+      type: "resource_link",
+      uri: "https://ark.example/1.png",
+      name: "image 1",
+    });
   });
 
   it.each([
     ["generate_image", { ...FOX, as_task: true }, "invalid_request_error", "This server has no tasks"],
-    ["generate_image", { ...FOX, idempotency_key: "a" }, "invalid_request_error", "does not recognize repeated calls"],
+    [
+      "generate_image",
+      { ...FOX, idempotency_key: "a" },
+      "invalid_request_error",
+      "does not recognize repeated calls",
+    ],
     ["get_task", { task_id: "task_1" }, "not_found", "not served"],
     ["list_models", {}, "not_found", "not served"],
   ])("without the feature that it needs, %s with %j is refused", async (name, args, code, message) => {
@@ -514,7 +588,9 @@ describe("mcp", () => {
   });
 
   it("refuses wrong options", () => {
-    expect(() => mcp({ publicUrl: "app.example.com" })).toThrow("publicUrl of mcp must be an http or https address");
+    expect(() => mcp({ publicUrl: "app.example.com" })).toThrow(
+      "publicUrl of mcp must be an http or https address",
+    );
     // @ts-expect-error -- There is no such option.
     expect(() => mcp({ origins: "*" })).toThrow("mcp has no option origins");
   });

@@ -121,7 +121,8 @@ async function respondToMessage(
     {
       // A stream has comments while an image is made, so that proxies keep the connection.
       responseMode: "sse",
-      onerror: (err) => kernel.logger.warn({ requestId: id, caller: caller.id, err }, "An MCP message failed."),
+      onerror: (err) =>
+        kernel.logger.warn({ requestId: id, caller: caller.id, err }, "An MCP message failed."),
     },
   );
   const response = await handler.fetch(toWebRequest(request), { parsedBody: toPlainJson(message) });

@@ -72,7 +72,9 @@ export function toDataUrl(base64: string): string {
 }
 
 function withoutBase64(body: Json): Json {
-  return parseObject(JSON.stringify(body, (name, value: unknown) => (name === "b64_json" ? undefined : value)));
+  return parseObject(
+    JSON.stringify(body, (name, value: unknown) => (name === "b64_json" ? undefined : value)),
+  );
 }
 
 function parseObject(json: string): Json {

@@ -110,7 +110,13 @@ export function createRequestHandler<Options extends RelatedOptions>(
         const slot = kernel.takeSlot(request, { id: callerId });
         const { bodyLimits: limits, everySecond } = kernel;
         try {
-          return await readFields(request, { operation: "generate", isForm: false, limits, slot, everySecond });
+          return await readFields(request, {
+            operation: "generate",
+            isForm: false,
+            limits,
+            slot,
+            everySecond,
+          });
         } finally {
           slot.release();
         }

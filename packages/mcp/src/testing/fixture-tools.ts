@@ -1,6 +1,7 @@
 import { type CallToolResult, fromJsonSchema, type McpServer } from "@modelcontextprotocol/server";
 
-const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const PNG =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const WAV = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
 
 const text = (value: string) => ({ type: "text", text: value }) as const;
@@ -30,13 +31,20 @@ export function addFixtureTools(server: McpServer): void {
   server.registerTool("test_error_handling", { description: "Fails." }, async () => {
     throw new Error("This tool intentionally returns an error for testing");
   });
-  server.registerTool("test_tool_with_progress", { description: "Reports its progress." }, async ({ mcpReq }) => {
-    const progressToken = mcpReq._meta?.progressToken ?? 0;
-    for (const progress of [0, 50, 100]) {
-      await mcpReq.notify({ method: "notifications/progress", params: { progressToken, progress, total: 100 } });
-    }
-    return { content: [text("Done.")] };
-  });
+  server.registerTool(
+    "test_tool_with_progress",
+    { description: "Reports its progress." },
+    async ({ mcpReq }) => {
+      const progressToken = mcpReq._meta?.progressToken ?? 0;
+      for (const progress of [0, 50, 100]) {
+        await mcpReq.notify({
+          method: "notifications/progress",
+          params: { progressToken, progress, total: 100 },
+        });
+      }
+      return { content: [text("Done.")] };
+    },
+  );
   server.registerTool(
     "json_schema_2020_12_tool",
     {

@@ -122,6 +122,8 @@ export function sendMessage(
 }
 
 /** The bodies of the requests for images that the provider has got. */
-export function sentBodies({ emulator }: Pick<McpTestServer, "emulator">): readonly Record<string, unknown>[] {
+export function sentBodies({
+  emulator,
+}: Pick<McpTestServer, "emulator">): readonly Record<string, unknown>[] {
   return emulator.requests.filter(({ route }) => route === "ark").map(({ bodyText }) => JSON.parse(bodyText));
 }
