@@ -68,11 +68,10 @@ it("passes the scenarios of the conformance suite of MCP that apply", async () =
 
   const results = [...summary.matchAll(/^. (\S+): (\d+) passed, (\d+) failed$/gm)];
   const passed = results.filter(([, , successes, failures]) => successes !== "0" && failures === "0");
-  expect(results.map(([, name]) => name).toSorted()).toEqual(Object.keys(SCENARIOS).toSorted());
-  expect(passed.map(([, name]) => name).toSorted()).toEqual(
-    Object.keys(SCENARIOS)
-      .filter((name) => SCENARIOS[name] === PASSES)
-      .toSorted(),
+  const nameOf = ([, name]: readonly string[]): string => name ?? "";
+  expect(new Set(results.map(nameOf))).toEqual(new Set(Object.keys(SCENARIOS)));
+  expect(new Set(passed.map(nameOf))).toEqual(
+    new Set(Object.keys(SCENARIOS).filter((name) => SCENARIOS[name] === PASSES)),
   );
 });
 

@@ -441,8 +441,7 @@ describe("the header Origin", () => {
     const response = await sendMessage(server, LIST, { origin: origin.replace("HOST", server.url.host) });
 
     expect(response.status).toBe(status);
-    if (status === 403)
-      expect(await response.json()).toMatchObject({ error: { code: "cross_site_request" } });
+    expect((await response.text()).includes("cross_site_request")).toBe(status === 403);
   });
 
   it("is not allowed by cors.origins * alone, and is checked before the key", async () => {
@@ -503,46 +502,46 @@ it("gets an error of the tool if a long response breaks off", async () => {
   expect(server.records).toMatchObject([{ charge: "0", errorCode: "upstream_invalid_response" }]);
 });
 
-describe("in a composed gateway", () => {
-  const compose = (...features: readonly Feature[]) =>
-    composeGateway(
-      {
-        models: { [MODEL]: { family: "seedream" } },
-        channels: [{ id: "ark", family: "seedream", apiKey: "key" }],
-        authenticate: async (key) => ({ id: key }),
-        fetch: async () =>
-          Response.json({
-            model: MODEL,
-            created: 1,
-            data: [{ url: "https://ark.example/1.png" }],
-            usage: {},
-          }),
-      },
-      { families: [seedream], features: [mcp(), ...features] },
-    );
-  /** Calls a tool through `handle`, as a host does whose body parser has run. */
-  const call = async (gateway: ComposedGateway, name: string, args: object): Promise<CallToolResult> => {
-    const response = await gateway.handle({
-      method: "POST",
-      url: "/mcp",
-      headers: new Headers({
-        "api-key": "me",
-        "content-type": "application/json",
-        accept: "application/json, text/event-stream",
-      }),
-      body: null,
-      parsedBody: { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args } },
-      signal: new AbortController().signal,
-    });
-    const body = response?.body;
-    if (typeof body !== "object" || body instanceof Uint8Array) throw new Error("There are no events.");
-    let events = "";
-    for await (const chunk of body) events += new TextDecoder().decode(chunk);
-    return JSON.parse(/^data: (.*)$/m.exec(events)?.[1] ?? "").result;
-  };
+const compose = (...features: readonly Feature[]) =>
+  composeGateway(
+    {
+      models: { [MODEL]: { family: "seedream" } },
+      channels: [{ id: "ark", family: "seedream", apiKey: "key" }],
+      authenticate: async (key) => ({ id: key }),
+      fetch: async () =>
+        Response.json({
+          model: MODEL,
+          created: 1,
+          data: [{ url: "https://ark.example/1.png" }],
+          usage: {},
+        }),
+    },
+    { families: [seedream], features: [mcp(), ...features] },
+  );
+/** Calls a tool through `handle`, as a host does whose body parser has run. */
+const callTool = async (gateway: ComposedGateway, name: string, args: object): Promise<CallToolResult> => {
+  const response = await gateway.handle({
+    method: "POST",
+    url: "/mcp",
+    headers: new Headers({
+      "api-key": "me",
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+    }),
+    body: null,
+    parsedBody: { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args } },
+    signal: new AbortController().signal,
+  });
+  const body = response?.body;
+  if (typeof body !== "object" || body instanceof Uint8Array) throw new Error("There are no events.");
+  let events = "";
+  for await (const chunk of body) events += new TextDecoder().decode(chunk);
+  return JSON.parse(/^data: (.*)$/m.exec(events)?.[1] ?? "").result;
+};
 
+describe("in a composed gateway", () => {
   it("makes images for the callers of authenticate", async () => {
-    const made = await call(compose(), "generate_image", FOX);
+    const made = await callTool(compose(), "generate_image", FOX);
     expect(made.content[0]).toEqual({
       type: "resource_link",
       uri: "https://ark.example/1.png",
@@ -561,15 +560,15 @@ describe("in a composed gateway", () => {
     ["get_task", { task_id: "task_1" }, "not_found", "not served"],
     ["list_models", {}, "not_found", "not served"],
   ])("without the feature that it needs, %s with %j is refused", async (name, args, code, message) => {
-    const refused = await call(compose(), name, args);
+    const refused = await callTool(compose(), name, args);
     expect(errorOf(refused)).toMatchObject({ code, message: expect.stringContaining(message) });
   });
 
   it("recognizes repeated calls with limits, and lists models with modelsList", async () => {
     const gateway = compose(limits(), modelsList());
-    const again = () => call(gateway, "generate_image", { ...FOX, idempotency_key: "a" });
+    const again = () => callTool(gateway, "generate_image", { ...FOX, idempotency_key: "a" });
     expect(readField(await again(), "data")).toEqual(readField(await again(), "data"));
-    expect(readField(await call(gateway, "list_models", {}), "data")).toMatchObject([{ id: MODEL }]);
+    expect(readField(await callTool(gateway, "list_models", {}), "data")).toMatchObject([{ id: MODEL }]);
   });
 
   it("leaves the model that is called mcp to the list of models", async () => {

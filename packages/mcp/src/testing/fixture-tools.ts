@@ -35,6 +35,7 @@ export function addFixtureTools(server: McpServer): void {
     "test_tool_with_progress",
     { description: "Reports its progress." },
     async ({ mcpReq }) => {
+      // oxlint-disable-next-line no-underscore-dangle -- A name of the protocol.
       const progressToken = mcpReq._meta?.progressToken ?? 0;
       for (const progress of [0, 50, 100]) {
         await mcpReq.notify({

@@ -45,7 +45,7 @@ export async function openMcpServer(
   let handler: ReturnType<typeof toNodeHandler> | undefined;
   const server = createServer((request, response) => {
     if (defaultKey !== undefined) request.headers.authorization ??= `Bearer ${defaultKey}`;
-    void handler?.(request, response);
+    handler?.(request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const origin = `http://127.0.0.1:${portOf(server.address())}`;
