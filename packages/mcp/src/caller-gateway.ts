@@ -38,6 +38,8 @@ export class CallerGateway {
   readonly hasIdempotency: boolean;
   /** Whether requests can become tasks. */
   readonly hasTasks: boolean;
+  /** The largest body of a request, in bytes. */
+  readonly maxBodyBytes: number;
   readonly #parts: CallerGatewayParts;
   /** The path before `/v1/…`. */
   readonly #base: string;
@@ -46,50 +48,52 @@ export class CallerGateway {
     const { configured, request } = parts;
     this.hasIdempotency = configured.admission !== undefined;
     this.hasTasks = configured.submissions !== undefined;
+    this.maxBodyBytes = configured.bodyLimits.json;
     this.#parts = parts;
     this.#base = request.url.replace(/[?#].*$/s, "").replace(/\/+mcp\/*$/, "");
   }
 
   /** Does not reject: a refusal is a response too. */
-  async send({ method, path, headers = {}, fields }: GatewayCall): Promise<GatewayAnswer> {
-    const { host, request, caller } = this.#parts;
+  async send(call: GatewayCall): Promise<GatewayAnswer> {
+    const { host } = this.#parts;
+    const request = this.#toRequest(call);
+    const { status, headers, body } = await (host.handle(request) ?? host.notFound(request));
+    try {
+      return { status, headers, bytes: await readBody(body) };
+    } catch {
+      // A long response begins before all of it has come. The gateway has logged why it broke off.
+      return { status: 502, headers, bytes: BROKEN_OFF };
+    }
+  }
+
+  /** Reads an image that this gateway has stored and serves. `undefined` for any other link. */
+  async openStoredImage(url: string): Promise<string | undefined> {
+    const endpoint = { operation: "edit", path: "/v1/images/edits" } as const;
+    const request = this.#toRequest({ method: "POST", path: endpoint.path });
+    const linkBase = this.#parts.configured.images?.findLinkBase(request, endpoint);
+    if (!linkBase || !url.startsWith(`${linkBase}/v1/images/files/`)) return undefined;
+    const { status, headers, bytes } = await this.send({ method: "GET", path: url.slice(linkBase.length) });
+    if (status !== 200) return undefined;
+    return `data:${headers["content-type"]};base64,${Buffer.from(bytes).toString("base64")}`;
+  }
+
+  #toRequest({ method, path, headers = {}, fields }: GatewayCall): GatewayRequest {
+    const { request, caller } = this.#parts;
     const { mountPath, isEncrypted, signal, waitUntil } = request;
-    const inner: GatewayRequest = {
+    return {
       method,
       url: this.#base + path,
       mountPath,
       isEncrypted,
       headers: replaceHeaders(request.headers, headers),
       body: null,
-      parsedBody: fields === undefined ? undefined : new TextEncoder().encode(JSON.stringify(fields)),
+      parsedBody: fields && new TextEncoder().encode(JSON.stringify(fields)),
       signal,
       // The body is read here, so it must not be compressed.
       encodesResponses: true,
       caller,
       waitUntil,
     };
-    const response = await (host.handle(inner) ?? host.notFound(inner));
-    const { headers: responseHeaders, status, body } = response;
-    try {
-      return { status, headers: responseHeaders, bytes: await readBody(body) };
-    } catch {
-      // A long response begins before all of it has come. The gateway has logged why it broke off.
-      return { status: 502, headers: responseHeaders, bytes: BROKEN_OFF };
-    }
-  }
-
-  /** Reads an image that this gateway has stored and serves. `undefined` for any other link. */
-  async openStoredImage(url: string): Promise<string | undefined> {
-    const { configured, request } = this.#parts;
-    const endpoint = { operation: "edit", path: "/v1/images/edits" } as const;
-    const linkBase = configured.images?.findLinkBase(
-      { ...request, url: this.#base + endpoint.path },
-      endpoint,
-    );
-    if (!linkBase || !url.startsWith(`${linkBase}/v1/images/files/`)) return undefined;
-    const { status, headers, bytes } = await this.send({ method: "GET", path: url.slice(linkBase.length) });
-    if (status !== 200) return undefined;
-    return `data:${headers["content-type"]};base64,${Buffer.from(bytes).toString("base64")}`;
   }
 }
 

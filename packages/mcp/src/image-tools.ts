@@ -38,10 +38,17 @@ type ImageArgument = z.infer<typeof image>;
 
 const OTHERS = "Further fields of the request to this server, such as seed, are passed on.";
 
+/** More than any model takes. Each image of a task is read before the request is checked. */
+const MAX_IMAGES = 32;
+
 const generation = z.looseObject(common);
 const edit = z.looseObject({
   ...common,
-  images: z.array(image).min(1).describe("The images to edit or to combine. Paths of files are not images."),
+  images: z
+    .array(image)
+    .min(1)
+    .max(MAX_IMAGES)
+    .describe("The images to edit or to combine. Paths of files are not images."),
   mask: image.optional().describe("The image that says what may change, for models that take one."),
 });
 
@@ -81,9 +88,16 @@ export function addImageTools(server: McpServer, gateway: CallerGateway): void {
     },
     async ({ images, mask, ...fields }) => {
       const given = mask === undefined ? images : [...images, mask];
-      const resolved = await Promise.all(given.map((one) => resolveImage(gateway, one)));
-      const refused = resolved.find((one) => typeof one !== "string");
-      if (refused !== undefined) return refused;
+      const resolved: string[] = [];
+      let bytesLeft = gateway.maxBodyBytes;
+      // One after another, so that images of tasks take no more memory than a body may have.
+      for (const one of given) {
+        const found = await resolveImage(gateway, one);
+        if (typeof found !== "string") return found;
+        resolved.push(found);
+        bytesLeft -= found.length;
+        if (bytesLeft < 0) return toRefusal("The images are too large together: send fewer.", "images");
+      }
       return makeImages(gateway, "/v1/images/edits", {
         ...fields,
         image: resolved.slice(0, images.length),

@@ -328,6 +328,25 @@ describe("an edit", () => {
     expect(server.emulator.requests).toEqual([]);
   });
 
+  it("takes no more than 32 images, and no more bytes of stored images than a body may have", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "calotype-mcp-"));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    const store = createFileStore({ directory });
+    const server = await openMcpServer({ results: { store }, bodyLimits: { json: 10_000 } });
+    const client = await connect(server);
+    const begun = await client.callTool({ name: "generate_image", arguments: { ...FOX, as_task: true } });
+    const task = { task_id: idOf(begun) };
+    await client.callTool({ name: "get_task", arguments: task });
+    const edit = (images: readonly object[]) =>
+      client.callTool({ name: "edit_image", arguments: { ...FOX, images } });
+
+    expect(textOf(await edit(Array.from({ length: 33 }, () => task)))).toContain("images: ");
+    expect(errorOf(await edit([task]))).toMatchObject({
+      message: expect.stringContaining("too large together"),
+    });
+    expect(sentBodies(server)).toHaveLength(1);
+  });
+
   it("has the argument images, and refuses image of the HTTP interface", async () => {
     const client = await connect(await openMcpServer());
     const image = "https://example.com/fox.png";
@@ -405,6 +424,28 @@ describe("a request to /mcp", () => {
     expect(response.headers.get("mcp-session-id")).toBeNull();
     expect(response.headers.get("x-request-id")).toMatch(/^req_/);
     expect(response.headers.get("connection")).not.toBe("close");
+  });
+
+  it("that would listen to changes has nothing to wait for", async () => {
+    const server = await openMcpServer();
+    const listen = {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "subscriptions/listen",
+      params: {
+        notifications: { toolsListChanged: true },
+        _meta: {
+          "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+          "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+          "io.modelcontextprotocol/clientCapabilities": {},
+        },
+      },
+    };
+    const headers = { "mcp-protocol-version": "2026-07-28", "mcp-method": listen.method };
+
+    const response = await sendMessage(server, listen, headers);
+
+    expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('"id":1')]);
   });
 
   it("of a gateway that has closed is a 503", async () => {
