@@ -68,12 +68,15 @@ it("passes the scenarios of the conformance suite of MCP that apply", async () =
 
   const results = [...summary.matchAll(/^. (\S+): (\d+) passed, (\d+) failed$/gm)];
   const passed = results.filter(([, , successes, failures]) => successes !== "0" && failures === "0");
-  const nameOf = ([, name]: readonly string[]): string => name ?? "";
   expect(new Set(results.map(nameOf))).toEqual(new Set(Object.keys(SCENARIOS)));
   expect(new Set(passed.map(nameOf))).toEqual(
     new Set(Object.keys(SCENARIOS).filter((name) => SCENARIOS[name] === PASSES)),
   );
 });
+
+function nameOf([, name]: readonly string[]): string | undefined {
+  return name;
+}
 
 const SUITE = fileURLToPath(import.meta.resolve("@modelcontextprotocol/conformance/dist/index.js"));
 
