@@ -19,6 +19,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   redis: ["core"],
   s3: ["core"],
   opentelemetry: ["core"],
+  mcp: ["core"],
   studio: ["core"],
 };
 

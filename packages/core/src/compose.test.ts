@@ -209,6 +209,51 @@ describe("a gateway with features", () => {
     expect(new Set(errors)).toEqual(new Set(["A feature could not change a response."]));
   });
 
+  it("converts an interface of its own to the gateway's, within its limits of bodies, and errors have the envelope", async () => {
+    const convert: Feature = {
+      name: "convert",
+      setup: () => ({
+        routes: ({ respondWithOptions, readJson, handle, notFound }) => [
+          {
+            pattern: /^(.*?)\/draw$/,
+            respond: (request) =>
+              respondWithOptions(request, async ({ authenticate }) => {
+                const caller = await authenticate(request);
+                const { what } = await readJson(request, caller.id);
+                const fields = { model: "doodle", prompt: what };
+                const own = {
+                  ...request,
+                  url: "/v1/images/generations",
+                  headers: request.headers,
+                  body: null,
+                };
+                const made = { ...own, method: "POST", signal: request.signal, parsedBody: fields };
+                return handle(made) ?? notFound(made);
+              }),
+          },
+        ],
+      }),
+    };
+    const { post, sent, charges, gateway } = open([convert, refuse("owl")], { bodyLimits: { json: 1000 } });
+    const draw = (body: object, headers = {}) => post(body, headers, "http://localhost/draw");
+
+    expect(await (await draw({ what: "a fox" })).json()).toMatchObject({
+      model: "doodle",
+      data: ARK_RESPONSE.data,
+    });
+    expect((await draw({ what: "a fox" }, { authorization: "Bearer sk-other" })).status).toBe(401);
+    expect((await draw({ what: "x".repeat(1000) })).status).toBe(413);
+    expect((await draw({ what: 7 })).status).toBe(400);
+    expect((await draw({ what: "an owl" })).status).toBe(403);
+    await gateway.close();
+    const refused = await draw({ what: "a fox" });
+    expect([refused.status, await refused.json()]).toMatchObject([
+      503,
+      { error: { code: "gateway_closed" } },
+    ]);
+    expect([sent.length, charges]).toEqual([1, ["0.03"]]);
+  });
+
   it("begins a stream in time, also without `limits`", async () => {
     const provider = Promise.withResolvers<Response>();
     const { post } = open([], { heartbeatSeconds: 0.01, fetch: () => provider.promise });

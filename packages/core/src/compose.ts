@@ -48,7 +48,8 @@ export { type TelemetryOptions, telemetry } from "./features/telemetry/telemetry
 export { type UsageApi, usage } from "./features/usage/usage-feature.js";
 export { type WebhooksApi, type WebhooksFeature, webhooks } from "./features/webhooks/webhooks-feature.js";
 export type { ComposedGateway } from "./kernel/create-gateway-kernel.js";
-export type { Contribution, Feature, Kernel } from "./kernel/feature.js";
+export type { Configured, Contribution, Feature, Kernel } from "./kernel/feature.js";
+export type { RouteHost } from "./kernel/route-host.js";
 export type { GatewayRoute } from "./request/route.js";
 
 /** The options of a composed gateway. Each means what it means for `createGateway`, and none of them can be a function that is reloaded. */

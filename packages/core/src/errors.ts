@@ -27,6 +27,8 @@ export const ERROR_KINDS = {
   insufficient_quota: { status: 403, type: "insufficient_quota" },
   /** The operator's `beforeSend` refused the request. */
   request_refused: { status: 403, type: "permission_error" },
+  /** A page of another site may have sent the request. */
+  cross_site_request: { status: 403, type: "permission_error" },
   /** Billing is enabled and the model has no price. */
   model_not_priced: { status: 403, type: "permission_error" },
   /** Billing is enabled and the caller's group has no ratio. */

@@ -3,6 +3,7 @@ import { hashApiKey } from "./auth/api-key.js";
 import { type ErrorCode, GatewayError, isGatewayError } from "./errors.js";
 import { createMemoryLedger } from "./features/memory-ledger/memory-ledger.js";
 import type { GatewayRequest } from "./http.js";
+import type { Feature } from "./kernel/feature.js";
 import {
   ARK_KEY,
   ARK_RESPONSE,
@@ -66,6 +67,39 @@ describe("paths and methods", () => {
     expect((await gateway.fetch(createPost(body))).status).toBe(404);
     const url = "http://gateway.test/ai/v1/images/generations?api-version=1";
     expect((await gateway.fetch(new Request(url, createPost(body)))).status).toBe(200);
+  });
+});
+
+describe("the option features", () => {
+  const ping: Feature = {
+    name: "ping",
+    setup: () => ({
+      api: { pings: 1 },
+      routes: ({ respond }) => [
+        {
+          pattern: /^(.*)\/(?:ping|models)$/,
+          respond: (request) => respond(request, async () => ({ status: 200, headers: {}, body: "pong" })),
+        },
+      ],
+    }),
+  };
+
+  it("adds features, whose routes take no path of the gateway", async () => {
+    const { gateway } = createTestGateway(undefined, { features: [ping] });
+    const read = async (path: string) =>
+      (await gateway.fetch(new Request(`http://gateway.test${path}`))).text();
+    expect(await read("/ping")).toBe("pong");
+    expect(await read("/v1/models")).toContain("invalid_api_key");
+    expect(gateway).toHaveProperty("pings", 1);
+  });
+
+  it.each<[unknown, string]>([
+    [ping, "features must be a list of features"],
+    [[() => ping], "features[0] must be a feature"],
+    [[{ name: "ping" }], "features[0].setup"],
+    [[ping, undefined], "features[1] must be a feature"],
+  ])("refuses %j", (features, problem) => {
+    expect(() => createTestGateway(undefined, { features: features as readonly Feature[] })).toThrow(problem);
   });
 });
 
@@ -134,6 +168,7 @@ describe("every response", () => {
       model_not_allowed: [403, "permission_error"],
       insufficient_quota: [403, "insufficient_quota"],
       request_refused: [403, "permission_error"],
+      cross_site_request: [403, "permission_error"],
       model_not_priced: [403, "permission_error"],
       group_not_priced: [403, "permission_error"],
       not_found: [404, "invalid_request_error"],

@@ -110,6 +110,8 @@ function listFeatures(options: GatewayOptions) {
     usage(),
     estimates(),
     reloading(options),
+    // What is not a list is reported when the options are checked, which is later.
+    ...Array.from(options.features ?? []),
   ] as const;
 }
 

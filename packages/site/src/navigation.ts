@@ -49,6 +49,7 @@ const MAIN: readonly Group[] = [
       "s3",
       "hooks",
       "composing",
+      "mcp",
       "cors",
       "testing",
       ["Money and keys", ["keys-and-limits", "callers", "pricing", "ledger", "settlement"]],

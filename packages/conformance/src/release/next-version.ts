@@ -12,6 +12,7 @@ runTool("changeset", "version");
 const { version }: { readonly version: string } = JSON.parse(readText("packages/core/package.json"));
 update("CHANGELOG.md", (changelog) => addHeading(changelog, version, new Date()));
 update("packages/site/versions.json", (list) => addVersion(list, version));
+update("packages/mcp/src/version.ts", (file) => file.replace(/"[^"]*"/, JSON.stringify(version)));
 // The document has the version, and this test writes it.
 runTool("vitest", "run", "packages/core/src/features/openapi", "--update");
 // The action of the workflow stops at a package without a changelog. Git ignores these copies.

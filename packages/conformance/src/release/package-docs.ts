@@ -42,6 +42,7 @@ export const PACKAGE_DOCS: Readonly<Record<string, readonly string[]>> = {
   emulator: [],
   express: ["adapters/express.md"],
   koa: ["adapters/koa.md"],
+  mcp: ["mcp.md"],
   next: ["adapters/next.md"],
   node: ["adapters/node.md", "shutdown.md"],
   opentelemetry: ["telemetry.md"],

@@ -21,7 +21,7 @@ import { findTypeProblems, throwProblems } from "../options/problems.js";
 import { callOptions, nameOptions, providerOptions } from "../options/schema.js";
 import { boolean, hook, withMethods } from "../options/schema-parts.js";
 import type { Fields } from "../util/parse-fields.js";
-import { familiesSchema } from "./families-schema.js";
+import { familiesSchema, featuresSchema } from "./families-schema.js";
 import { LOADABLE, type LoadedOptions, loadOptions } from "./load.js";
 import { findOldName } from "./old-names.js";
 import type { GatewayOptions } from "./options.js";
@@ -47,6 +47,7 @@ const shape = {
   webhooks: z.optional(webhooksSchema),
   tasks: z.optional(taskSchema),
   families: z.optional(familiesSchema),
+  features: z.optional(featuresSchema),
   beforeSend: hook,
   afterImage: hook,
   onUsage: hook,

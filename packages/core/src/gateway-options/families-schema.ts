@@ -27,3 +27,9 @@ const family = z.looseObject(
 
 /** The schema of `families`. */
 export const familiesSchema = z.array(family, "must be a list of families");
+
+/** The schema of `features`. */
+export const featuresSchema = z.array(
+  z.looseObject({ name, setup: asFunction }, "must be a feature"),
+  "must be a list of features",
+);

@@ -14,6 +14,7 @@ import type { ResultsOptions } from "../features/results/results-options.js";
 import type { TaskOptions } from "../features/tasks/task-options.js";
 import type { Ledger } from "../features/usage/usage-reports.js";
 import type { WebhooksOptions } from "../features/webhooks/webhook-options.js";
+import type { Feature } from "../kernel/feature.js";
 import type { Logger } from "../logger.js";
 import type { CapabilityRows, ModelOptions } from "../models/resolve-model.js";
 import type { BillingOptions, IdempotencyOptions, Loadable } from "../options/options.js";
@@ -132,6 +133,12 @@ export interface GatewayOptions extends Preferences {
   tasks?: TaskOptions | undefined;
   /** Families in addition to `seedream` and `qwen-image`: `openai`, `gemini`, or your own. */
   families?: readonly Family[] | undefined;
+  /**
+   * Features in addition to those of every gateway, such as `mcp()` of `@calotype/mcp`, or your own. Their routes are matched, and
+   * their `beforeSend` is called, after those of the other features. What a feature adds to the object of the gateway is there,
+   * and not in the type `Gateway`. Default: none.
+   */
+  features?: readonly Feature[] | undefined;
   /** Stores holds, charges and records. Default: in the memory of this process, with a limited number. */
   ledger?: MinimalLedger | Ledger | undefined;
   /**

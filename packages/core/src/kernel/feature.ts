@@ -21,7 +21,7 @@ import type { PipelineParts } from "./pipeline.js";
 import type { RouteHost } from "./route-host.js";
 
 /**
- * A part of a gateway that can be left out, for `composeGateway`.
+ * A part of a gateway that can be left out, for `composeGateway` and for the option `features` of `createGateway`.
  *
  * @typeParam Api what it adds to the object of the gateway
  * @typeParam Options the options that can be reloaded

@@ -4,6 +4,7 @@ import { type Arrival, createArrival, RequestReport, reportRefusal } from "../ev
 import type { Family } from "../families/family.js";
 import type { GatewayRequest, GatewayResponse } from "../http.js";
 import type { RelatedOptions } from "../options/options.js";
+import { readFields } from "../request/read-request.js";
 import { createRouteMatcher, type Endpoint, type GatewayRoute, listEndpoints } from "../request/route.js";
 import { renderError } from "../responses/envelope.js";
 import type { Configured, Kernel, ResponseChange } from "./feature.js";
@@ -59,7 +60,7 @@ export function createRequestHandler<Options extends RelatedOptions>(
   const notFound: RequestHandler["notFound"] = (request) => finish(request, render(toNotFound(request)));
 
   /** Refuses a request for a path of the gateway that makes no images. */
-  const refuseEarly = (error: GatewayError, request: GatewayRequest, id = createId()): GatewayResponse =>
+  const refuseEarly = (error: unknown, request: GatewayRequest, id = createId()): GatewayResponse =>
     render(reportRefusal(kernel, error, { id, request }), id);
 
   const respond = (endpoint: Endpoint, request: GatewayRequest): Promise<GatewayResponse> => {
@@ -76,20 +77,51 @@ export function createRequestHandler<Options extends RelatedOptions>(
     return response;
   };
 
+  /** Responds to a request for a route of a feature. */
+  const respondToRoute = async (
+    request: GatewayRequest,
+    id: string,
+    respondTo: () => Promise<GatewayResponse>,
+  ): Promise<GatewayResponse> => {
+    try {
+      return await respondTo();
+    } catch (error) {
+      return refuseEarly(error, request, id);
+    }
+  };
+
   const matchRoute = createRouteMatcher(
     basePath,
     listEndpoints(families),
     createRoutes({
       async respond(request, respondTo) {
         if (isClosing()) return refuseEarly(closedError(), request);
-        return respondTo(createId());
+        const id = createId();
+        return respondToRoute(request, id, () => respondTo(id));
       },
       async respondWithOptions(request, respondTo) {
         if (isClosing()) return refuseEarly(closedError(), request);
         const id = createId();
         const parts = current() ?? (await loadParts(kernel, id));
-        return parts === undefined ? refuseEarly(unreadError(), request, id) : respondTo(parts, id);
+        if (parts === undefined) return refuseEarly(unreadError(), request, id);
+        return respondToRoute(request, id, () => respondTo(parts, id));
       },
+      async readJson(request, callerId) {
+        const slot = kernel.takeSlot(request, { id: callerId });
+        const { bodyLimits: limits, everySecond } = kernel;
+        try {
+          return await readFields(request, {
+            operation: "generate",
+            isForm: false,
+            limits,
+            slot,
+            everySecond,
+          });
+        } finally {
+          slot.release();
+        }
+      },
+      handle: (request) => handle(request),
       start,
       track,
       notFound,

@@ -25,7 +25,7 @@ it("docs/errors has no page of a code that does not exist", () => {
 });
 
 it("the messages of the examples are those of the code", () => {
-  const files = globSync("packages/core/src/**/*.ts", { cwd: ROOT }).filter(
+  const files = globSync("packages/{core,mcp}/src/**/*.ts", { cwd: ROOT }).filter(
     (path) => !path.endsWith(".test.ts"),
   );
   const source = files.map((path) => readFileSync(join(ROOT, path), "utf8")).join("\n");

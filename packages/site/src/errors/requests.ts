@@ -73,6 +73,18 @@ export const REQUEST_ERRORS = {
     operator: "The refusal comes from your own code, see [hooks](../hooks.md#refuse-a-request-beforesend).",
     message: "This prompt is not allowed here.",
   },
+  cross_site_request: {
+    means: "A page of another site may have sent the request.",
+    when: [
+      '[Tools for agents](../mcp.md): the header `Origin` is neither that of the gateway nor one that `cors.origins` names. `cors.origins: "*"` allows no page there.',
+    ],
+    charged: NOT_SENT,
+    client: "Send the request from a page of the app, or from a server.",
+    operator:
+      "Name the origin in [`cors.origins`](../cors.md). Behind a proxy that ends TLS, set `publicUrl`: [web pages](../mcp.md#web-pages).",
+    message:
+      "Pages of https://shop.example may not call this server. Its operator can allow them in cors.origins.",
+  },
   model_not_priced: {
     means: "The gateway computes charges and has no price for this model, so it does not send the request.",
     when: [
