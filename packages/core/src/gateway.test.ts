@@ -130,10 +130,12 @@ describe("every response", () => {
     const kinds: Record<ErrorCode, readonly [number, string]> = {
       invalid_request_error: [400, "invalid_request_error"],
       invalid_api_key: [401, "authentication_error"],
+      not_signed_in: [401, "authentication_error"],
       upstream_authentication_failed: [401, "authentication_error"],
       model_not_allowed: [403, "permission_error"],
       insufficient_quota: [403, "insufficient_quota"],
       request_refused: [403, "permission_error"],
+      cross_site_request: [403, "permission_error"],
       model_not_priced: [403, "permission_error"],
       group_not_priced: [403, "permission_error"],
       not_found: [404, "invalid_request_error"],

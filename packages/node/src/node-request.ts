@@ -14,6 +14,8 @@ export interface HostRequest {
   readonly mountPath?: string | undefined;
   /** The result of a body parser. It is used only if the parser has read the bytes. */
   readonly parsedBody?: unknown;
+  /** Finds the signed-in user of the request, see `findUser` of `GatewayRequest`. Default: every request needs a key. */
+  readonly findUser?: GatewayRequest["findUser"];
 }
 
 /**
@@ -32,6 +34,7 @@ export class NodeRequest implements GatewayRequest {
   readonly bodyConsumed: boolean;
   readonly signal: ClientSignal;
   readonly httpVersion: string;
+  readonly findUser: GatewayRequest["findUser"];
   readonly #req: IncomingMessage;
 
   constructor(req: IncomingMessage, res: ServerResponse, host: HostRequest) {
@@ -49,6 +52,7 @@ export class NodeRequest implements GatewayRequest {
     this.bodyConsumed = isRead;
     this.signal = new ResponseSignal(res);
     this.httpVersion = req.httpVersion;
+    this.findUser = host.findUser;
     this.#req = req;
   }
 
