@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { Auth } from "@auth/core";
 import { ExpressAuth, getSession } from "@auth/express";
-import type { Caller, Gateway } from "@calotype/core";
+import type { Caller } from "@calotype/core";
 import { toExpressHandler } from "@calotype/express";
 import { toKoaMiddleware } from "@calotype/koa";
 import { toFastifyHook, toNodeHandler } from "@calotype/node";
@@ -17,34 +17,9 @@ import Koa from "koa";
 import Koa2 from "koa2";
 import { type Listening, listen } from "../support/listen.js";
 import { isFull } from "../support/test-run.js";
-import {
-  AUTH_JS,
-  authJsClient,
-  betterAuthClient,
-  createBetterAuth,
-  createExpressSession,
-  expressSessionClient,
-  findAuthJsId,
-  type SignInClient,
-} from "./libraries.js";
-
-/** What the tests change in an app. */
-export interface AppSetup {
-  /** Called in `caller` with what the library has found. Default: returns it. */
-  readonly seen?: (id: string | undefined) => Promise<Caller | null>;
-  /** A parser of JSON bodies runs before the gateway. */
-  readonly parsesBodies?: boolean;
-}
-
-/** An app with a sign-in library, at `/api/auth` or `/login`, and a gateway at its root. */
-export interface SignInApp {
-  readonly host: string;
-  readonly library: string;
-  readonly client: SignInClient;
-  /** False if the host has no parser of bodies that could run before the gateway. */
-  readonly hasParser: boolean;
-  open(gateway: Gateway, setup?: AppSetup): Promise<Listening>;
-}
+import { authJsClient, betterAuthClient, expressSessionClient } from "./clients.js";
+import { AUTH_JS, createBetterAuth, createExpressSession, findAuthJsId } from "./libraries.js";
+import type { SignInApp } from "./sign-in-app.js";
 
 const toCaller = async (id: string | undefined): Promise<Caller | null> => (id === undefined ? null : { id });
 

@@ -7,8 +7,9 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { open, responseTo, send } from "../support/http-client.js";
 import { GENERATIONS, SEEDREAM_BODY } from "../support/image-calls.js";
 import { CALLER_KEY, type Providers, SEEDREAM, startGateway } from "../support/test-gateway.js";
-import type { AppSetup, SignInApp } from "./apps.js";
+
 import type { CookieJar } from "./cookie-jar.js";
+import type { AppSetup, SignInApp } from "./sign-in-app.js";
 
 const EVIL = "https://evil.example";
 
@@ -151,7 +152,7 @@ export function describeSignIn(
         { origin: EVIL, "sec-fetch-site": "cross-site" },
         { origin: EVIL },
         { origin: "null" },
-        { "sec-fetch-site": "same-site", origin: url.replace("127.0.0.1", "evil.127.0.0.1") },
+        { "sec-fetch-site": "same-site", origin: "http://evil.127.0.0.1" },
         { "sec-fetch-site": "none" },
         {},
       ]) {
@@ -170,7 +171,7 @@ export function describeSignIn(
       // Without Sec-Fetch-Site, as from a page without TLS.
       const own = {
         path: GENERATIONS,
-        headers: { cookie: jar.header, "content-type": "application/json", origin: url },
+        headers: { cookie: jar.header, "content-type": "application/json", origin: new URL(url).origin },
       };
       expect(await send(url, { ...own, body: JSON.stringify(SEEDREAM_BODY) })).toMatchObject({ status: 200 });
     });

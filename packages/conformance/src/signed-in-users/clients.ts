@@ -1,0 +1,52 @@
+import { CookieJar } from "./cookie-jar.js";
+import type { SignInClient } from "./sign-in-app.js";
+
+/** The password of every user. */
+export const PASSWORD = "correct horse battery";
+
+const toJson = (body: unknown): RequestInit => ({
+  method: "POST",
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify(body),
+});
+
+export const betterAuthClient: SignInClient = {
+  async signIn(url, name) {
+    const jar = new CookieJar();
+    const body = toJson({ name, email: `${crypto.randomUUID()}@example.com`, password: PASSWORD });
+    const response = await jar.send(`${url}/api/auth/sign-up/email`, body);
+    if (response.status !== 200)
+      throw new Error(`Sign-up failed: ${response.status} ${await response.text()}`);
+    const { user }: { user: { id: string } } = (await response.json()) as never;
+    return { id: user.id, jar };
+  },
+  async signOut(url, { jar }) {
+    await jar.send(`${url}/api/auth/sign-out`, toJson({}));
+  },
+};
+
+export const authJsClient: SignInClient = {
+  async signIn(url, name) {
+    const jar = new CookieJar();
+    const { csrfToken } = (await (await jar.send(`${url}/api/auth/csrf`)).json()) as { csrfToken: string };
+    const body = new URLSearchParams({ csrfToken, username: name, password: PASSWORD });
+    await jar.send(`${url}/api/auth/callback/credentials`, { method: "POST", body });
+    if (!jar.header.includes("session-token")) throw new Error("Sign-in failed.");
+    return { id: `id-of-${name}`, jar };
+  },
+  async signOut(url, { jar }) {
+    const { csrfToken } = (await (await jar.send(`${url}/api/auth/csrf`)).json()) as { csrfToken: string };
+    await jar.send(`${url}/api/auth/signout`, { method: "POST", body: new URLSearchParams({ csrfToken }) });
+  },
+};
+
+export const expressSessionClient: SignInClient = {
+  async signIn(url, name) {
+    const jar = new CookieJar();
+    await jar.send(`${url}/login?name=${name}`, { method: "POST" });
+    return { id: `id-of-${name}`, jar };
+  },
+  async signOut(url, { jar }) {
+    await jar.send(`${url}/logout`, { method: "POST" });
+  },
+};
