@@ -19,6 +19,7 @@ const FEATURES = [
   "health",
   "modelsList",
   "cors",
+  "signedInUsers",
   "openapi",
   "telemetry",
 ] as const;

@@ -13,7 +13,7 @@ const toJson = (body: unknown): RequestInit => ({
 export const betterAuthClient: SignInClient = {
   async signIn(url, name) {
     const jar = new CookieJar();
-    const body = toJson({ name, email: `${crypto.randomUUID()}@example.com`, password: PASSWORD });
+    const body = toJson({ name, email: `${crypto.randomUUID()}@mail.test`, password: PASSWORD });
     const response = await jar.send(`${url}/api/auth/sign-up/email`, body);
     if (response.status !== 200)
       throw new Error(`Sign-up failed: ${response.status} ${await response.text()}`);
