@@ -95,7 +95,7 @@ it("`caller` may read the body too", async () => {
 it("nothing is sent for a client that leaves while `caller` waits", async () => {
   const { gateway, sent, refused } = openGateway();
   const found = Promise.withResolvers<Caller>();
-  const caller = vi.fn(() => found.promise);
+  const caller = vi.fn<() => Promise<Caller>>(() => found.promise);
   const client = await connect(toNodeHandler(gateway, { caller }));
   client.on("error", () => undefined);
   client.write(BODY.slice(0, 1000));

@@ -65,7 +65,7 @@ const onExpress = (host: string, framework: typeof express): readonly SignInApp[
       const app = framework();
       app.use(createExpressSession());
       app.post("/login", (req, res) => {
-        req.session.userId = `id-of-${String(req.query["name"])}`;
+        req.session.userId = `id-of-${new URLSearchParams(req.url.split("?")[1]).get("name")}`;
         res.end();
       });
       app.post("/logout", (req, res) => void req.session.destroy(() => res.end()));

@@ -10,15 +10,20 @@ const toJson = (body: unknown): RequestInit => ({
   body: JSON.stringify(body),
 });
 
+/** The first field of this name in a JSON response, which has a string. */
+export async function readString(response: Response, field: string): Promise<string> {
+  const text = await response.text();
+  const value = new RegExp(`"${field}":"([^"]*)"`).exec(text)?.[1];
+  if (value === undefined) throw new Error(`There is no ${field} in ${response.status} ${text}`);
+  return value;
+}
+
 export const betterAuthClient: SignInClient = {
   async signIn(url, name) {
     const jar = new CookieJar();
     const body = toJson({ name, email: `${crypto.randomUUID()}@mail.test`, password: PASSWORD });
     const response = await jar.send(`${url}/api/auth/sign-up/email`, body);
-    if (response.status !== 200)
-      throw new Error(`Sign-up failed: ${response.status} ${await response.text()}`);
-    const { user }: { user: { id: string } } = (await response.json()) as never;
-    return { id: user.id, jar };
+    return { id: await readString(response, "id"), jar };
   },
   async signOut(url, { jar }) {
     await jar.send(`${url}/api/auth/sign-out`, toJson({}));
@@ -28,14 +33,14 @@ export const betterAuthClient: SignInClient = {
 export const authJsClient: SignInClient = {
   async signIn(url, name) {
     const jar = new CookieJar();
-    const { csrfToken } = (await (await jar.send(`${url}/api/auth/csrf`)).json()) as { csrfToken: string };
+    const csrfToken = await readString(await jar.send(`${url}/api/auth/csrf`), "csrfToken");
     const body = new URLSearchParams({ csrfToken, username: name, password: PASSWORD });
     await jar.send(`${url}/api/auth/callback/credentials`, { method: "POST", body });
     if (!jar.header.includes("session-token")) throw new Error("Sign-in failed.");
     return { id: `id-of-${name}`, jar };
   },
   async signOut(url, { jar }) {
-    const { csrfToken } = (await (await jar.send(`${url}/api/auth/csrf`)).json()) as { csrfToken: string };
+    const csrfToken = await readString(await jar.send(`${url}/api/auth/csrf`), "csrfToken");
     await jar.send(`${url}/api/auth/signout`, { method: "POST", body: new URLSearchParams({ csrfToken }) });
   },
 };
