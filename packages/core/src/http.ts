@@ -28,7 +28,30 @@ export interface ClientSignal {
  */
 export type FindUser<HostRequest> = (request: HostRequest) => Awaitable<Caller | null | undefined>;
 
-/** How a gateway is mounted in a host. */
+/**
+ * How a gateway is mounted in a host.
+ *
+ * @example
+ * ```ts
+ * import { createGateway } from "@calotype/core";
+ * import type { MountOptions } from "@calotype/core/adapter";
+ *
+ * declare const sessions: { find(cookie: string | null): Promise<{ readonly userId: string } | undefined> };
+ * const options: MountOptions<Request> = {
+ *   async caller({ headers }) {
+ *     const session = await sessions.find(headers.get("cookie"));
+ *     return session === undefined ? null : { id: session.userId, budget: { amount: "5", period: "month" } };
+ *   },
+ * };
+ *
+ * const gateway = createGateway({
+ *   models: { "doubao-seedream-4-5-251128": { family: "seedream" } },
+ *   channels: [{ id: "ark", family: "seedream", apiKey: process.env.ARK_API_KEY }],
+ *   callers: [],
+ * });
+ * export default { fetch: (request: Request) => gateway.fetch(request, options) };
+ * ```
+ */
 export interface MountOptions<HostRequest> {
   /**
    * Finds the app's own signed-in user, so that the pages of the app need no API key. Default: every request needs a key.

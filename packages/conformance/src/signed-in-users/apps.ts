@@ -11,7 +11,7 @@ import { bodyParser } from "@koa/bodyparser";
 import { fromNodeHeaders, toNodeHandler as toBetterAuthHandler } from "better-auth/node";
 import express, { type Request as ExpressRequest } from "express";
 import express4 from "express4";
-import { fastify } from "fastify";
+import { type FastifyRequest, fastify } from "fastify";
 import { Hono } from "hono";
 import Koa from "koa";
 import Koa2 from "koa2";
@@ -176,7 +176,7 @@ const FASTIFY: readonly SignInApp[] = [
       app.addHook(
         "onRequest",
         toFastifyHook(gateway, {
-          async caller({ raw }) {
+          async caller({ raw }: FastifyRequest) {
             const session = await auth.api.getSession({ headers: fromNodeHeaders(raw.headers) });
             return seen(session?.user.id);
           },

@@ -44,6 +44,20 @@ const schema = /* @__PURE__ */ (() =>
  * or of `fetch` finds, see `MountOptions`.
  *
  * @throws GatewayOptionsError
+ * @example
+ * ```ts
+ * import { composeGateway, signedInUsers } from "@calotype/core/compose";
+ * import { seedream } from "@calotype/core/families";
+ *
+ * const gateway = composeGateway(
+ *   {
+ *     models: { "doubao-seedream-4-5-251128": { family: "seedream" } },
+ *     channels: [{ id: "ark", family: "seedream", apiKey: process.env.ARK_API_KEY }],
+ *     callers: [],
+ *   },
+ *   { families: [seedream], features: [signedInUsers({ publicUrl: "https://app.example.com" })] },
+ * );
+ * ```
  */
 export function signedInUsers(options: SignedInUsersOptions = {}): Feature {
   checkFeatureOptions(schema, options);
