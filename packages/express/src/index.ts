@@ -37,6 +37,7 @@ export function toExpressHandler(
     const handled = handleNodeRequest(gateway, req, res, {
       url: req.baseUrl + req.url,
       mountPath: req.baseUrl || undefined,
+      isEncrypted: req.secure,
       parsedBody: req.body,
       findUser: caller && (() => caller(req)),
     });

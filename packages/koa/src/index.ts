@@ -37,6 +37,7 @@ export function toKoaMiddleware(
   return async (ctx, next) => {
     const handled = handleNodeRequest(gateway, ctx.req, ctx.res, {
       ...readMountPath(ctx.url, ctx.originalUrl),
+      isEncrypted: ctx.secure,
       parsedBody: readParsedBody(ctx.request),
       findUser: caller && (() => caller(ctx)),
     });
