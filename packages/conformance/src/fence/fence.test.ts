@@ -89,7 +89,7 @@ const FIGURES: readonly (Counted | Bounded)[] = [
   { counts: "type names that are declared in several files", today: 0, goal: 0, count: countRepeatedTypes },
   { counts: "files at the root of core/src", today: 17, goal: 5, count: countRootFiles },
   { counts: "hundreds of lines of core without tests", today: 501, goal: 340, count: countLinesOfCore },
-  { counts: "hundreds of lines of tests, with conformance", today: 962, goal: 700, count: countLinesOfTests },
+  { counts: "hundreds of lines of tests, with conformance", today: 963, goal: 700, count: countLinesOfTests },
 ];
 
 const COUNTED = FIGURES.filter((figure) => "count" in figure);
