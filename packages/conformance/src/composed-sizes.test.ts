@@ -20,6 +20,7 @@ const FEATURES = [
   "keyFunctions",
   "modelsList",
   "cors",
+  "signedInUsers",
   "openapi",
   "telemetry",
 ] as const;

@@ -25,7 +25,7 @@ describe.each([
   ["toNodeHandler", toNodeHandler],
   ["toFastifyHook", toFastifyHook],
   ["toNextHandlers", toNextHandlers],
-])("%s", (name, mount: (gateway: never) => unknown) => {
+])("%s", (name, mount: (gateway: never, options?: never) => unknown) => {
   const needs = `${name} needs the gateway that createGateway returned, or a studio. It got`;
 
   it.each([
@@ -34,6 +34,17 @@ describe.each([
     ["a promise: await it first", Promise.resolve(create())],
   ])("refuses %s at startup", (mistake, value) => {
     expect(() => mount(value as never)).toThrow(new TypeError(`${needs} ${mistake}.`));
+  });
+
+  it.each<[string, object]>([
+    [`${name} has no option callers. Its options are caller.`, { callers: () => null }],
+    [
+      `The option caller of ${name} must be a function that returns a caller or null.`,
+      { caller: { id: "me" } },
+    ],
+    [`${name} needs an object of options.`, "caller" as never],
+  ])("refuses at startup: %s", (mistake, options) => {
+    expect(() => mount(create() as never, options as never)).toThrow(new TypeError(mistake));
   });
 
   it("accepts a gateway, a studio, and a proxy of a gateway, of which it reads nothing", () => {

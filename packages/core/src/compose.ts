@@ -43,6 +43,7 @@ export { type ModelsListOptions, modelsList } from "./features/models-list/model
 export { type OpenApiOptions, openapi } from "./features/openapi/openapi-endpoint.js";
 export { type RefusalsApi, refusals } from "./features/refusals/refusals-feature.js";
 export { results } from "./features/results/results-feature.js";
+export { type SignedInUsersOptions, signedInUsers } from "./features/signed-in-users/signed-in-users.js";
 export { type TaskLinks, type TasksApi, tasks } from "./features/tasks/tasks-feature.js";
 export { type TelemetryOptions, telemetry } from "./features/telemetry/telemetry-feature.js";
 export { type UsageApi, usage } from "./features/usage/usage-feature.js";

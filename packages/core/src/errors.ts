@@ -19,6 +19,8 @@ export const ERROR_KINDS = {
   invalid_request_error: { status: 400, type: "invalid_request_error" },
   /** The API key is missing or unknown. */
   invalid_api_key: { status: 401, type: "authentication_error" },
+  /** The request has no API key, and nobody is signed in to the app. */
+  not_signed_in: { status: 401, type: "authentication_error" },
   /** The providers of all channels that serve the model refused our key. */
   upstream_authentication_failed: { status: 401, type: "authentication_error" },
   /** The caller may not use this model. */

@@ -245,11 +245,17 @@ export function reportRefusal(
   return error;
 }
 
+/** A function of the host failed, or is of no use. The message names the function: the client gets it, and the log has the cause. */
+export class HostError extends Error {
+  override readonly name = "HostError";
+}
+
 /** Returns the error to respond with. Anything but a {@link GatewayError} is a failure of the gateway, and is logged. */
 export function toGatewayError(cause: unknown, logger: Logger, requestId: string): GatewayError {
   if (isGatewayError(cause)) return cause;
   logger.error({ requestId, err: cause }, "A request failed in the gateway or in a function of yours.");
-  return new GatewayError("internal_error", "The gateway failed.", { cause });
+  const message = cause instanceof HostError ? cause.message : "The gateway failed.";
+  return new GatewayError("internal_error", message, { cause });
 }
 
 const ID_BYTES = 16;

@@ -164,6 +164,7 @@ describe("every response", () => {
     const kinds: Record<ErrorCode, readonly [number, string]> = {
       invalid_request_error: [400, "invalid_request_error"],
       invalid_api_key: [401, "authentication_error"],
+      not_signed_in: [401, "authentication_error"],
       upstream_authentication_failed: [401, "authentication_error"],
       model_not_allowed: [403, "permission_error"],
       insufficient_quota: [403, "insufficient_quota"],

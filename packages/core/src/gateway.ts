@@ -15,6 +15,7 @@ import { modelsList } from "./features/models-list/models-endpoint.js";
 import { createOpenApiFeature } from "./features/openapi/openapi-endpoint.js";
 import { type RefusalsApi, refusals } from "./features/refusals/refusals-feature.js";
 import { createResultsFeature } from "./features/results/results-feature.js";
+import { createSignedInUsersFeature } from "./features/signed-in-users/signed-in-users.js";
 import { TASK_STORE } from "./features/task-store/task-store.js";
 import { TASKS_PATH } from "./features/tasks/tasks-endpoint.js";
 import { createTasksFeature, type TasksApi } from "./features/tasks/tasks-feature.js";
@@ -93,6 +94,7 @@ function listFeatures(options: GatewayOptions) {
   return [
     telemetry(options),
     createCorsFeature(options.cors),
+    createSignedInUsersFeature({ origins: options.cors?.origins, publicUrl: options.results?.publicUrl }),
     createLimitsFeature({ admission, limits: options.limits, idempotency: options.idempotency }),
     modelsList(options),
     options.results && createResultsFeature(options.results, afterImage),

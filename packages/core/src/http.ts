@@ -1,4 +1,5 @@
 import type { Caller, Preferences } from "./types.js";
+import type { Awaitable } from "./util/async.js";
 
 /** Reads headers by name, in any letter case. `Headers` has this shape. */
 export interface HeaderReader {
@@ -16,6 +17,46 @@ export interface ClientSignal {
    */
   addEventListener?(type: "abort", listener: () => void): void;
   removeEventListener?(type: "abort", listener: () => void): void;
+}
+
+/**
+ * Finds the app's own signed-in user in a request of the host. Returns the user as a caller, whose `id` is that of the user in
+ * the app, or `null` if nobody is signed in. In records, budgets and limits the id has the prefix `user:`.
+ *
+ * The gateway calls it only for a request without a key, and only if no page of another site can have sent the request. Do not
+ * read the body of the request.
+ */
+export type FindUser<HostRequest> = (request: HostRequest) => Awaitable<Caller | null | undefined>;
+
+/**
+ * How a gateway is mounted in a host.
+ *
+ * @example
+ * ```ts
+ * import { createGateway } from "@calotype/core";
+ * import type { MountOptions } from "@calotype/core/adapter";
+ *
+ * declare const sessions: { find(cookie: string | null): Promise<{ readonly userId: string } | undefined> };
+ * const options: MountOptions<Request> = {
+ *   async caller({ headers }) {
+ *     const session = await sessions.find(headers.get("cookie"));
+ *     return session === undefined ? null : { id: session.userId, budget: { amount: "5", period: "month" } };
+ *   },
+ * };
+ *
+ * const gateway = createGateway({
+ *   models: { "doubao-seedream-4-5-251128": { family: "seedream" } },
+ *   channels: [{ id: "ark", family: "seedream", apiKey: process.env.ARK_API_KEY }],
+ *   callers: [],
+ * });
+ * export default { fetch: (request: Request) => gateway.fetch(request, options) };
+ * ```
+ */
+export interface MountOptions<HostRequest> {
+  /**
+   * Finds the app's own signed-in user, so that the pages of the app need no API key. Default: every request needs a key.
+   */
+  readonly caller?: FindUser<HostRequest> | undefined;
 }
 
 /**
@@ -69,6 +110,11 @@ export interface GatewayRequest {
   readonly encodesResponses?: boolean | undefined;
   /** The caller of the request, if the host has found out itself who it is: an API key is then not read. */
   readonly caller?: Caller | undefined;
+  /**
+   * Finds the signed-in user of the request, see {@link FindUser}. It is called at most once, before the body is read: only for a
+   * request without a key header, and only if no page of another site can have sent it. `caller` takes precedence.
+   */
+  readonly findUser?: (() => ReturnType<FindUser<never>>) | undefined;
   /** Preferences for this request, in place of the caller's own. */
   readonly preferences?: Preferences | undefined;
   /** Keeps the host alive for work that continues after the response, if the host needs that. */

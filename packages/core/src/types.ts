@@ -62,7 +62,7 @@ export interface PeriodicBudget {
   readonly timeZone?: string | undefined;
 }
 
-/** The holder of an API key. Its preferences take precedence over those of the model and the gateway. */
+/** The holder of an API key, or a signed-in user of the app. Its preferences take precedence over those of the model and the gateway. */
 export interface Caller extends Preferences {
   /** The caller's id in usage records and logs. Not secret. */
   readonly id: string;
@@ -75,7 +75,7 @@ export interface Caller extends Preferences {
    * them itself. Default: no profile.
    */
   readonly client?: ClientName | undefined;
-  /** When the key expires: ISO 8601 with a time zone, or a Date. Default: never. */
+  /** When the key or the session expires: ISO 8601 with a time zone, or a Date. Default: never. */
   readonly expiresAt?: string | Date | undefined;
   /**
    * The maximum total of the caller's charges and open holds: a decimal of at least 0 for all time, or an amount for each

@@ -1,7 +1,7 @@
 import type { Gateway } from "@calotype/core";
-import { checkMounted } from "@calotype/core/adapter";
+import { checkMounted, type MountOptions, readMountOptions } from "@calotype/core/adapter";
 import { handleNodeRequest } from "@calotype/node";
-import type { RequestHandler } from "express";
+import type { Request, RequestHandler } from "express";
 
 /**
  * Mounts a gateway in an Express app, version 4 or 5, at any path and in any way (`app.use`, `app.all`, a router).
@@ -9,6 +9,7 @@ import type { RequestHandler } from "express";
  * JSON parser before it has left.
  *
  * @param gateway the gateway, or a studio
+ * @param options `caller` finds the app's own signed-in users in a request, see `MountOptions`
  * @returns a handler for `app.use`
  * @example
  * ```ts
@@ -26,13 +27,19 @@ import type { RequestHandler } from "express";
  * app.listen(8787);
  * ```
  */
-export function toExpressHandler(gateway: Pick<Gateway, "handle">): RequestHandler {
+export function toExpressHandler(
+  gateway: Pick<Gateway, "handle">,
+  options: MountOptions<Request> = {},
+): RequestHandler {
   checkMounted(gateway, "toExpressHandler");
+  const caller = readMountOptions(options, "toExpressHandler");
   return (req, res, next) => {
     const handled = handleNodeRequest(gateway, req, res, {
       url: req.baseUrl + req.url,
       mountPath: req.baseUrl || undefined,
+      isEncrypted: req.secure,
       parsedBody: req.body,
+      findUser: caller && (() => caller(req)),
     });
     if (handled === null) next();
     else handled.catch(next);

@@ -1,7 +1,7 @@
 import type { Gateway } from "@calotype/core";
-import { checkMounted } from "@calotype/core/adapter";
+import { checkMounted, type MountOptions, readMountOptions } from "@calotype/core/adapter";
 import { handleNodeRequest, readMountPath } from "@calotype/node";
-import type { Middleware, Request } from "koa";
+import type { Context, Middleware, Request } from "koa";
 
 /**
  * Mounts a gateway in a Koa app, version 2 or 3, at any path and in any way (`app.use`, `koa-mount`, `@koa/router`).
@@ -11,6 +11,7 @@ import type { Middleware, Request } from "koa";
  * The response goes straight to the socket. So other middleware must set its headers before it calls the gateway
  * (`ctx.set`, as `@koa/cors` does); headers set afterwards have no effect on the response.
  *
+ * @param options `caller` finds the app's own signed-in users in the context of a request, see `MountOptions`
  * @example
  * ```ts
  * import { createGateway } from "@calotype/core";
@@ -27,12 +28,18 @@ import type { Middleware, Request } from "koa";
  * app.listen(8787);
  * ```
  */
-export function toKoaMiddleware(gateway: Pick<Gateway, "handle">): Middleware {
+export function toKoaMiddleware(
+  gateway: Pick<Gateway, "handle">,
+  options: MountOptions<Context> = {},
+): Middleware {
   checkMounted(gateway, "toKoaMiddleware");
+  const caller = readMountOptions(options, "toKoaMiddleware");
   return async (ctx, next) => {
     const handled = handleNodeRequest(gateway, ctx.req, ctx.res, {
       ...readMountPath(ctx.url, ctx.originalUrl),
+      isEncrypted: ctx.secure,
       parsedBody: readParsedBody(ctx.request),
+      findUser: caller && (() => caller(ctx)),
     });
     if (handled === null) return next();
     // Koa would hold back a stream's headers until its first chunk, and version 2 never ends a stream that fails.

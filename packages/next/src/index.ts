@@ -1,5 +1,5 @@
 import type { Gateway } from "@calotype/core";
-import { checkMounted } from "@calotype/core/adapter";
+import { checkMounted, type MountOptions, readMountOptions } from "@calotype/core/adapter";
 import { after } from "next/server.js";
 
 /** The second argument of a route handler. */
@@ -25,6 +25,7 @@ export type RouteHandlers = Readonly<
  *
  * @param gateway the gateway, or a function that creates or imports it at the first request. `next build` also loads the
  * route, usually without the keys that a gateway needs.
+ * @param options `caller` finds the app's own signed-in users in a request, see `MountOptions`
  * @example
  * ```ts
  * // app/ai/[...path]/route.ts
@@ -40,7 +41,11 @@ export type RouteHandlers = Readonly<
  * );
  * ```
  */
-export function toNextHandlers(gateway: Mounted | (() => Mounted | Promise<Mounted>)): RouteHandlers {
+export function toNextHandlers(
+  gateway: Mounted | (() => Mounted | Promise<Mounted>),
+  options: MountOptions<Request> = {},
+): RouteHandlers {
+  const caller = readMountOptions(options, "toNextHandlers");
   if (typeof gateway !== "function") checkMounted(gateway, "toNextHandlers");
   const load = typeof gateway === "function" ? createOnce(gateway) : () => gateway;
   const handle: RouteHandler = async (request, { params }) => {
@@ -50,7 +55,7 @@ export function toNextHandlers(gateway: Mounted | (() => Mounted | Promise<Mount
     // Work that continues after the response, such as a stream whose client has disconnected, must outlive the
     // request.
     // Next.js removes the header `content-encoding` of a response, and compresses the body itself.
-    return mounted.fetch(request, { waitUntil: after, mountPath, encodesResponses: true });
+    return mounted.fetch(request, { waitUntil: after, mountPath, encodesResponses: true, caller });
   };
   return { GET: handle, POST: handle, PUT: handle, PATCH: handle, DELETE: handle, OPTIONS: handle };
 }

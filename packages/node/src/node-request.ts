@@ -12,8 +12,12 @@ export interface HostRequest {
    * certainly its own.
    */
   readonly mountPath?: string | undefined;
+  /** Whether the client's connection is encrypted, also if a trusted proxy says so. Default: whether the socket is. */
+  readonly isEncrypted?: boolean | undefined;
   /** The result of a body parser. It is used only if the parser has read the bytes. */
   readonly parsedBody?: unknown;
+  /** Finds the signed-in user of the request, see `findUser` of `GatewayRequest`. Default: every request needs a key. */
+  readonly findUser?: GatewayRequest["findUser"];
 }
 
 /**
@@ -32,6 +36,7 @@ export class NodeRequest implements GatewayRequest {
   readonly bodyConsumed: boolean;
   readonly signal: ClientSignal;
   readonly httpVersion: string;
+  readonly findUser: GatewayRequest["findUser"];
   readonly #req: IncomingMessage;
 
   constructor(req: IncomingMessage, res: ServerResponse, host: HostRequest) {
@@ -41,7 +46,7 @@ export class NodeRequest implements GatewayRequest {
     this.method = req.method ?? "GET";
     this.url = host.url ?? req.url ?? "/";
     this.mountPath = host.mountPath;
-    this.isEncrypted = "encrypted" in req.socket && req.socket.encrypted === true;
+    this.isEncrypted = host.isEncrypted ?? ("encrypted" in req.socket && req.socket.encrypted === true);
     this.headers = new NodeHeaders(req);
     // Leaving the body early must not destroy the socket, because the response is still to be written to it.
     this.body = isRead ? null : toChunks(req, (chunk) => markOwnChunk(req, chunk));
@@ -49,6 +54,7 @@ export class NodeRequest implements GatewayRequest {
     this.bodyConsumed = isRead;
     this.signal = new ResponseSignal(res);
     this.httpVersion = req.httpVersion;
+    this.findUser = host.findUser;
     this.#req = req;
   }
 

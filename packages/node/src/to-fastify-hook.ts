@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Gateway } from "@calotype/core";
-import { checkMounted } from "@calotype/core/adapter";
+import { checkMounted, type MountOptions, readMountOptions } from "@calotype/core/adapter";
 import { handleNodeRequest } from "./handle-node-request.js";
 
 /** What {@link FastifyHook} uses of Fastify's request. */
@@ -17,12 +17,17 @@ export interface FastifyReplyParts {
 }
 
 /** A hook for `onRequest` of Fastify. */
-export type FastifyHook = (request: FastifyRequestParts, reply: FastifyReplyParts) => Promise<void>;
+export type FastifyHook<Request extends FastifyRequestParts = FastifyRequestParts> = (
+  request: Request,
+  reply: FastifyReplyParts,
+) => Promise<void>;
 
 /**
  * Mounts a gateway in a Fastify app, as a hook that runs before Fastify reads the body. Requests for other paths go on to
  * the routes of the app. Headers that earlier hooks have set, such as those of `@fastify/cors`, stay on the response.
  *
+ * @param options `caller` finds the app's own signed-in users in Fastify's request, see `MountOptions`. Add the hook after those
+ * that read cookies or sessions.
  * @example
  * ```ts
  * import { createGateway } from "@calotype/core";
@@ -39,16 +44,22 @@ export type FastifyHook = (request: FastifyRequestParts, reply: FastifyReplyPart
  * await app.listen({ port: 8787 });
  * ```
  */
-export function toFastifyHook(gateway: Pick<Gateway, "handle">): FastifyHook {
+export function toFastifyHook<Request extends FastifyRequestParts = FastifyRequestParts>(
+  gateway: Pick<Gateway, "handle">,
+  options: MountOptions<Request> = {},
+): FastifyHook<NoInfer<Request>> {
   checkMounted(gateway, "toFastifyHook");
-  return async ({ raw, body }, reply) => {
+  const caller = readMountOptions(options, "toFastifyHook");
+  return async (request, reply) => {
     // `app.register` calls it with the app and its options.
     if (typeof reply?.hijack !== "function") {
       throw new TypeError(
         'toFastifyHook makes a hook: mount it with app.addHook("onRequest", …), not with app.register.',
       );
     }
-    const handled = handleNodeRequest(gateway, raw, reply.raw, { parsedBody: body });
+    const { raw, body: parsedBody } = request;
+    const findUser = caller && (() => caller(request));
+    const handled = handleNodeRequest(gateway, raw, reply.raw, { parsedBody, findUser });
     if (handled === null) return;
     // Fastify's own code writes nothing from here on.
     reply.hijack();

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Gateway } from "@calotype/core";
-import { checkMounted } from "@calotype/core/adapter";
+import { checkMounted, type MountOptions, readMountOptions } from "@calotype/core/adapter";
 import { handleNodeRequest } from "./handle-node-request.js";
 import { NodeRequest, readMountPath } from "./node-request.js";
 import { sendResponse } from "./send-response.js";
@@ -16,6 +16,7 @@ export type NodeHandler = (
  * Mounts a gateway on a plain `node:http` server. A request for a path that is not the gateway's goes to `next`; if
  * there is no `next`, the response is a 404.
  *
+ * @param options `caller` finds the app's own signed-in users in a request, see `MountOptions`
  * @example
  * ```ts
  * import { createServer } from "node:http";
@@ -30,13 +31,18 @@ export type NodeHandler = (
  * createServer(toNodeHandler(gateway)).listen(8787);
  * ```
  */
-export function toNodeHandler(gateway: Pick<Gateway, "handle" | "notFound">): NodeHandler {
+export function toNodeHandler(
+  gateway: Pick<Gateway, "handle" | "notFound">,
+  options: MountOptions<IncomingMessage> = {},
+): NodeHandler {
   checkMounted(gateway, "toNodeHandler");
+  const caller = readMountOptions(options, "toNodeHandler");
   return (req, res, next) => {
     // Without `next` the server has no routes of its own.
     const host =
       next === undefined ? { mountPath: "/" } : readMountPath(req.url ?? "/", readOriginalUrl(req));
-    const handled = handleNodeRequest(gateway, req, res, host);
+    const findUser = caller && (() => caller(req));
+    const handled = handleNodeRequest(gateway, req, res, findUser ? { ...host, findUser } : host);
     if (handled === null && next !== undefined) return next();
     const sent = handled ?? sendNotFound(gateway, req, res);
     sent.catch((error: unknown) => (next === undefined ? res.destroy() : next(error)));

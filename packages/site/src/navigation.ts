@@ -52,7 +52,10 @@ const MAIN: readonly Group[] = [
       "mcp",
       "cors",
       "testing",
-      ["Money and keys", ["keys-and-limits", "callers", "pricing", "ledger", "settlement"]],
+      [
+        "Money and keys",
+        ["keys-and-limits", "signed-in-users", "callers", "pricing", "ledger", "settlement"],
+      ],
       ["Frameworks", ["adapters/express", "adapters/koa", "adapters/next", "adapters/node", "adapters/web"]],
     ],
   ],

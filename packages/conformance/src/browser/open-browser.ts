@@ -35,8 +35,8 @@ const FLAGS = [
   "--in-process-gpu",
   "--disable-quic",
   "--disable-sync",
-  // The tests use this machine only, and so does the browser.
-  "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+  // The tests use this machine only, and so does the browser. Other sites have names such as evil.example.
+  "--host-resolver-rules=MAP *.example 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ];
 
 async function start(): Promise<Browser> {

@@ -12,6 +12,7 @@ import { describeStreams } from "../adapter-suite/describe-streams.js";
 import { describeTasks, describeWaitingClients } from "../adapter-suite/describe-tasks.js";
 import { mountFor } from "../adapter-suite/mount-for.js";
 import { describeStores } from "../results/describe-stores.js";
+import { describeSignInOnNext } from "../signed-in-users/describe-next.js";
 import { describeStudioOnNext } from "../studio/describe-next.js";
 import { jsonCall, SEEDREAM_BODY } from "../support/image-calls.js";
 import type { Listening } from "../support/listen.js";
@@ -86,6 +87,10 @@ describe("a gateway in Next.js", () => {
       text: expect.stringContaining(status === 200 ? '"team/poster"' : "model_not_found"),
     });
   });
+});
+
+describe("signed-in users on Next.js", () => {
+  describeSignInOnNext(() => server, useProviders({ images: "tiny", millisecondsPerImage: 50 }));
 });
 
 // Here, because the build of the Next.js app takes long.

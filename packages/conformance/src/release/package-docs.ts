@@ -31,6 +31,7 @@ export const PACKAGE_DOCS: Readonly<Record<string, readonly string[]>> = {
     "pricing.md",
     "results.md",
     "settlement.md",
+    "signed-in-users.md",
     "sizes.md",
     "streaming.md",
     "supported-versions.md",

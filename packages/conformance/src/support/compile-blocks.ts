@@ -6,8 +6,11 @@ import { ROOT } from "./workspace.js";
 
 const FOLDER = join(ROOT, "packages/conformance/.docs-check");
 
+const PREACT = [join(ROOT, "packages/conformance/src/support/preact.d.ts")];
+
 const COMPILER_OPTIONS = {
   noEmit: true,
+  paths: { preact: PREACT, "preact/*": PREACT },
   moduleDetection: "force",
   declaration: false,
   declarationMap: false,

@@ -25,7 +25,11 @@ describe("generateApiKey", () => {
       rules: { hasBilling: true, canKeepPeriods: true },
       now: Date.now,
     });
-    const caller = await authenticate({ headers: new Headers({ authorization: `Bearer ${key}` }) });
+    const caller = await authenticate({
+      method: "POST",
+      url: "/",
+      headers: new Headers({ authorization: `Bearer ${key}` }),
+    });
     expect(caller).toEqual({ id: "me" });
   });
 

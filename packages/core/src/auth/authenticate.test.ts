@@ -21,7 +21,7 @@ const RULES = { hasBilling: true, canKeepPeriods: true };
 const authenticateBy =
   (find: FindCaller, now = () => NOW) =>
   async (header: HeaderReader): Promise<Caller> =>
-    createAuthenticator({ find, now, rules: RULES })({ headers: header });
+    createAuthenticator({ find, now, rules: RULES })({ method: "POST", url: "/", headers: header });
 
 const headers = (authorization?: string): Headers =>
   new Headers(authorization === undefined ? {} : { authorization });

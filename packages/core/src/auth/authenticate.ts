@@ -1,4 +1,5 @@
 import { GatewayError, isGatewayError } from "../errors.js";
+import { HostError } from "../events.js";
 import type { GatewayRequest, HeaderReader } from "../http.js";
 import { createKeyRedaction, toPlainError } from "../redact.js";
 import type { Caller } from "../types.js";
@@ -30,25 +31,31 @@ export type FindCaller = (
   headers: HeaderReader,
 ) => Caller | undefined | Promise<Caller | undefined>;
 
+/** Finds the signed-in user of a request without a key header, whose host has `findUser`. May throw. */
+export type FindSignedIn = (request: AuthenticatedRequest) => Promise<Caller>;
+
+/** What tells who sent a request. */
+export type AuthenticatedRequest = Omit<GatewayRequest, "body" | "signal">;
+
 /**
- * Returns the caller of a request. The result is a promise only if the operator checks keys: other code of the host may
+ * Returns the caller of a request. The result is a promise only if the operator checks keys or users: other code of the host may
  * read the body as soon as the gateway waits, and the gateway must listen before.
- * @throws GatewayError `invalid_api_key`
+ * @throws GatewayError `invalid_api_key`, `not_signed_in`, `cross_site_request`
  */
-export type Authenticator = (
-  request: Pick<GatewayRequest, "headers" | "caller" | "preferences">,
-) => Caller | Promise<Caller>;
+export type Authenticator = (request: AuthenticatedRequest) => Caller | Promise<Caller>;
 
 /** What {@link createAuthenticator} needs. */
 export interface AuthenticatorParts {
   /** {@link findByOperator}, {@link findByHash}, and what stored callers are found by. */
   readonly find: FindCaller;
+  /** `undefined` without the feature `signedInUsers`. */
+  readonly findSignedIn?: FindSignedIn | undefined;
   readonly rules: CallerRules;
   readonly now: () => number;
 }
 
 /** Creates an authenticator. */
-export function createAuthenticator({ find, rules, now }: AuthenticatorParts): Authenticator {
+export function createAuthenticator({ find, findSignedIn, rules, now }: AuthenticatorParts): Authenticator {
   const admit = (
     caller: Caller | undefined,
     { preferences }: Pick<GatewayRequest, "preferences">,
@@ -64,6 +71,11 @@ export function createAuthenticator({ find, rules, now }: AuthenticatorParts): A
       return admit(request.caller, request);
     }
     const apiKey = readApiKey(headers);
+    if (apiKey === undefined && request.findUser !== undefined && !hasKeyHeader(headers)) {
+      if (findSignedIn === undefined)
+        throw new HostError("The option caller needs the feature signedInUsers.");
+      return findSignedIn(request).then((user) => admit(user, request));
+    }
     if (apiKey === undefined) {
       throw refused("No API key: send the header Authorization: Bearer <API_KEY>, or api-key: <API_KEY>.");
     }
@@ -111,10 +123,13 @@ export function findInTurn(first: FindCaller, second: FindCaller): FindCaller {
 }
 
 function checkExpiry({ expiresAt }: Caller, now: number): void {
-  if (expiresAt === undefined) return;
-  // A time that cannot be read must not admit anyone, so it counts as past.
-  const end = parseInstant(expiresAt) ?? 0;
+  const end = endOf(expiresAt);
   if (!(now < end)) throw refused(`This API key expired at ${new Date(end).toISOString()}.`);
+}
+
+/** When a caller expires. A time that cannot be read must not admit anyone, so it counts as past. */
+export function endOf(expiresAt: Caller["expiresAt"]): number {
+  return expiresAt === undefined ? Infinity : (parseInstant(expiresAt) ?? 0);
 }
 
 const SCHEME = "Bearer ";
@@ -124,6 +139,11 @@ function readApiKey(headers: HeaderReader): string | undefined {
   const authorization = headers.get("authorization");
   if (authorization === null) return /^ *(\S+) *$/.exec(headers.get("api-key") ?? "")?.[1];
   return /^Bearer +\S+ *$/i.test(authorization) ? authorization.slice(SCHEME.length).trim() : undefined;
+}
+
+/** Whether a request has a header for a key, also one in which no key can be read. */
+function hasKeyHeader(headers: HeaderReader): boolean {
+  return headers.get("authorization") !== null || headers.get("api-key") !== null;
 }
 
 function refused(message: string): GatewayError {

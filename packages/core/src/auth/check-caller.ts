@@ -17,6 +17,9 @@ export interface CallerRules {
 export const PERIOD_NEEDS_STORE =
   "needs a ledger that counts by period: the one in memory, of @calotype/sqlite or of @calotype/postgres";
 
+/** The ids of signed-in users begin with it, and those of other callers do not. */
+export const USER_PREFIX = "user:";
+
 const LIMITS: Readonly<Record<keyof CallerLimits, true>> = {
   requestsPerMinute: true,
   imagesPerMinute: true,

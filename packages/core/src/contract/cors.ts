@@ -8,9 +8,12 @@ export interface Cors {
    */
   readPreflight(request: Pick<GatewayRequest, "method" | "headers">): string | undefined;
   /** Returns the response to a preflight request of an allowed origin. It needs no API key. */
-  allowPreflight(request: Pick<GatewayRequest, "headers">, requestId: string): GatewayResponse;
+  allowPreflight(request: Pick<GatewayRequest, "headers" | "findUser">, requestId: string): GatewayResponse;
   /** False if the response to a request gets no headers: there is no option `cors`, and no page sent the request. */
   concerns(request: Pick<GatewayRequest, "headers">): boolean;
   /** Adds the headers with which a web page may read the response. */
-  addHeaders(request: Pick<GatewayRequest, "headers">, response: GatewayResponse): GatewayResponse;
+  addHeaders(
+    request: Pick<GatewayRequest, "headers" | "findUser">,
+    response: GatewayResponse,
+  ): GatewayResponse;
 }

@@ -58,8 +58,8 @@ export interface ComposedGateway {
   /**
    * Responds to any request; with 404 if the path is not one of the gateway's. Does not reject.
    *
-   * @param host `waitUntil` of hosts that stop a process after its response, such as Workers; `mountPath` if the
-   * host has a path of its own before the gateway's. Default mount path: `/`.
+   * @param host `caller` to find the app's own signed-in users, see `MountOptions`; `waitUntil` of hosts that stop a process after
+   * its response, such as Workers; `mountPath` if the host has a path of its own before the gateway's. Default mount path: `/`.
    */
   fetch(request: Request, host?: WebHost): Promise<Response>;
   /**
@@ -233,7 +233,7 @@ function createConfigure<Options extends RelatedOptions>(
     const callerRules = { hasBilling: billing !== undefined, canKeepPeriods: countsPeriods };
     const configured = { ...permanent, ...own, options, callerRules, transport };
     checkFeatures?.(configured);
-    const { submissions, openStoredJobs, findCaller } = joinParts(
+    const { submissions, openStoredJobs, findCaller, findSignedIn } = joinParts(
       contributions.map(({ configure }) => configure?.(configured) ?? {}),
     );
     const find = authenticate === undefined ? findByHash(callers) : findByOperator(authenticate, callerRules);
@@ -243,6 +243,7 @@ function createConfigure<Options extends RelatedOptions>(
       openStoredJobs,
       authenticate: createAuthenticator({
         find: findCaller === undefined ? find : findInTurn(find, findCaller),
+        findSignedIn,
         rules: callerRules,
         now: kernel.now,
       }),

@@ -1,4 +1,4 @@
-import type { FindCaller } from "../auth/authenticate.js";
+import type { FindCaller, FindSignedIn } from "../auth/authenticate.js";
 import type { CallerRules } from "../auth/check-caller.js";
 import type { AttemptHistory } from "../channels/attempt-history.js";
 import type { Pauses } from "../channels/pauses.js";
@@ -125,4 +125,6 @@ export type Configuring<Options extends RelatedOptions> = Omit<
 interface ConfiguredContribution extends Partial<Pick<PipelineParts, "submissions" | "openStoredJobs">> {
   /** Finds callers that are not among those of the options. */
   readonly findCaller?: FindCaller | undefined;
+  /** Finds the app's own signed-in users. */
+  readonly findSignedIn?: FindSignedIn | undefined;
 }

@@ -1,11 +1,14 @@
-import type { GatewayRequest, GatewayResponse } from "../http.js";
+import type { FindUser, GatewayRequest, GatewayResponse, MountOptions } from "../http.js";
 import { IS_WORKERS } from "../options/options.js";
+import { checkOptionNames } from "../util/option-names.js";
 
 /** What a host of Web requests adds to a request. */
-export type WebHost = Pick<
-  GatewayRequest,
-  "waitUntil" | "mountPath" | "clientAddress" | "httpVersion" | "encodesResponses"
->;
+export interface WebHost
+  extends Pick<
+      GatewayRequest,
+      "waitUntil" | "mountPath" | "clientAddress" | "httpVersion" | "encodesResponses"
+    >,
+    MountOptions<Request> {}
 
 /** What responds to the requests of a host: a gateway, or a page that is mounted like one. */
 export interface MountedHandler {
@@ -32,6 +35,23 @@ export function checkMounted(mounted: unknown, adapter: string): void {
   );
 }
 
+/**
+ * For adapters: checks the options with which a gateway is mounted.
+ *
+ * @param adapter the name of the function that was called
+ * @returns the option `caller`
+ * @throws TypeError for another option, or a `caller` that is no function
+ */
+export function readMountOptions<HostRequest>(
+  options: MountOptions<HostRequest>,
+  adapter: string,
+): FindUser<HostRequest> | undefined {
+  checkOptionNames<MountOptions<HostRequest>>(adapter, options, { caller: true });
+  const { caller } = options;
+  if (caller === undefined || typeof caller === "function") return caller;
+  throw new TypeError(`The option caller of ${adapter} must be a function that returns a caller or null.`);
+}
+
 /** Creates the function that responds to Web requests. */
 export function createFetch(
   handler: MountedHandler,
@@ -52,10 +72,10 @@ class WebRequest implements GatewayRequest {
   readonly mountPath: string;
   readonly headers: Headers;
   readonly body: ReadableStream<Uint8Array> | null;
-  readonly bodyConsumed: boolean;
   readonly encodesResponses: boolean;
   readonly httpVersion: string | undefined;
   readonly waitUntil: GatewayRequest["waitUntil"];
+  readonly findUser: GatewayRequest["findUser"];
   readonly #host: WebHost;
   readonly #request: Request;
 
@@ -65,13 +85,18 @@ class WebRequest implements GatewayRequest {
     this.mountPath = host.mountPath ?? "/";
     this.headers = request.headers;
     this.body = request.body;
-    this.bodyConsumed = request.bodyUsed;
     this.httpVersion = host.httpVersion;
     this.encodesResponses = host.encodesResponses ?? IS_WORKERS;
     // Called as a method of `host`, because the context of a Worker rejects a call on another object.
     this.waitUntil = host.waitUntil && ((work) => host.waitUntil?.(work));
+    this.findUser = host.caller && (() => host.caller?.(request));
     this.#request = request;
     this.#host = host;
+  }
+
+  /** Read from the Request when it is needed, because `caller` of the host gets the Request too. */
+  get bodyConsumed(): boolean {
+    return this.#request.bodyUsed;
   }
 
   clientAddress(): string | undefined {

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import type { CallerOptions } from "../auth/authenticate.js";
+import { USER_PREFIX } from "../auth/check-caller.js";
 import { findBudgetProblem } from "../billing/budget.js";
 import { CLIENT_PROFILES } from "../request/client-profiles.js";
 import type { Caller } from "../types.js";
@@ -10,6 +11,8 @@ import { limits, name, names, preferences } from "./schema-parts.js";
 const CLIENT_NAMES = Object.keys(CLIENT_PROFILES);
 
 const EXPIRES_AT = "must be a Date, or a time with a zone such as 2027-01-31T00:00:00Z";
+
+const RESERVED = `must not begin with ${USER_PREFIX}, as the ids of signed-in users do`;
 
 const SHA256 = "must be a SHA-256 of 64 hexadecimal digits";
 
@@ -42,7 +45,7 @@ export const callerIdSchema = name.check(
 export const callerSchema = z
   .strictObject(
     {
-      id: name,
+      id: name.check(z.refine((id) => !id.startsWith(USER_PREFIX), RESERVED)),
       key: z.optional(
         z
           .string("must be a string")

@@ -178,7 +178,11 @@ export function findPathBefore(
  * The host is that of the header `Host`, which in Next.js is correct when the URL is not. Returns `http://` for a request
  * without a valid host: such a URL cannot be parsed.
  */
-function findOrigin({ url, headers, isEncrypted = false }: GatewayRequest): string {
+export function findOrigin({
+  url,
+  headers,
+  isEncrypted = false,
+}: Pick<GatewayRequest, "url" | "headers" | "isEncrypted">): string {
   const absolute = !url.startsWith("/") && URL.canParse(url) ? new URL(url) : undefined;
   const host = headers.get("host") ?? "";
   const scheme = absolute?.protocol ?? (isEncrypted ? "https:" : "http:");

@@ -38,6 +38,21 @@ export const REQUEST_ERRORS = {
       "503 `gateway_unavailable` and not this error.",
     message: "This API key expired at 2027-01-31T00:00:00.000Z.",
   },
+  not_signed_in: {
+    means: "The request has no API key, and nobody is signed in to the app.",
+    when: [
+      "The app finds the caller by its [signed-in user](../signed-in-users.md), and its function `caller` found nobody: there is no session, or it has ended.",
+      "The browser did not send the cookie, for example because a page of another origin called `fetch` without `credentials`.",
+      "A program forgot its API key, and sent headers as a page does.",
+    ],
+    charged: NOT_SENT,
+    client: "Sign in, and send the request again. A program sends an API key in `Authorization: Bearer …`.",
+    operator:
+      "If the user is signed in elsewhere in the app, look at what `caller` returns: with `null` and `undefined`, nobody is. " +
+      "Mount middleware that reads sessions before the gateway.",
+    message:
+      "Nobody is signed in: sign in, or send an API key in the header Authorization: Bearer <API_KEY>.",
+  },
   model_not_allowed: {
     means: "The key is valid, but its caller may not use this model.",
     when: [
@@ -74,16 +89,24 @@ export const REQUEST_ERRORS = {
     message: "This prompt is not allowed here.",
   },
   cross_site_request: {
-    means: "A page of another site may have sent the request.",
+    means:
+      "A page of another site may have sent the request. Without an API key it is not taken for a request of the signed-in user.",
     when: [
+      "A page of another site sent a form or a `fetch` to an app that finds callers by its [signed-in users](../signed-in-users.md#pages-of-other-sites).",
+      "A page of another origin of yours, such as a subdomain, is not named in `cors.origins`.",
+      "The browser sent no `Sec-Fetch-Site`, as on http, and a proxy changes the `Host` or ends TLS, so the app's own `Origin` looks different.",
+      "A program sent a POST without an API key, and without the headers of a browser.",
       '[Tools for agents](../mcp.md): the header `Origin` is neither that of the gateway nor one that `cors.origins` names. `cors.origins: "*"` allows no page there.',
     ],
     charged: NOT_SENT,
-    client: "Send the request from a page of the app, or from a server.",
+    client:
+      "Send the request from a page of the app itself. A program sends an API key in `Authorization: Bearer …`.",
     operator:
-      "Name the origin in [`cors.origins`](../cors.md). Behind a proxy that ends TLS, set `publicUrl`: [web pages](../mcp.md#web-pages).",
+      "The message names what the browser sent. Name the origin of a page of yours in [`cors.origins`](../cors.md), and behind a proxy " +
+      "set [`results.publicUrl`](../results.md#the-address-in-the-links), and [`publicUrl` of `mcp()`](../mcp.md#web-pages). Never name an origin whose pages are not yours.",
     message:
-      "Pages of https://shop.example may not call this server. Its operator can allow them in cors.origins.",
+      "The request has no API key, and a page of another site may have sent it (Origin: https://evil.example, Sec-Fetch-Site: cross-site). " +
+      "Send it from a page of this site, or with an API key in the header Authorization: Bearer <API_KEY>.",
   },
   model_not_priced: {
     means: "The gateway computes charges and has no price for this model, so it does not send the request.",
@@ -204,7 +227,10 @@ export const REQUEST_ERRORS = {
   },
   caller_exists: {
     means: "A caller cannot be created, because its id is taken.",
-    when: ["A caller of the options, a stored caller, or a revoked one has the id."],
+    when: [
+      "A caller of the options, a stored caller, or a revoked one has the id.",
+      "The id begins with `user:`, as those of [signed-in users](../signed-in-users.md) do.",
+    ],
     charged: NOT_SENT,
     client: "Clients do not see this error.",
     operator: "Choose another id. Ids of revoked callers stay taken, because records name them.",

@@ -1,5 +1,5 @@
 import { generateApiKey } from "../../auth/api-key.js";
-import { PERIOD_NEEDS_STORE } from "../../auth/check-caller.js";
+import { PERIOD_NEEDS_STORE, USER_PREFIX } from "../../auth/check-caller.js";
 import { hasPeriod } from "../../billing/budget.js";
 import { DEFAULT_GROUP } from "../../billing/model-details.js";
 import { GatewayError, invalidRequest } from "../../errors.js";
@@ -198,6 +198,8 @@ export function createCallers(parts: CallersParts): Callers {
       const settings = checkCallerSettings(given);
       checkCallerId(id);
       const rules = await loadRules?.();
+      if (id.startsWith(USER_PREFIX))
+        throw exists(id, `begins with ${USER_PREFIX}, as those of signed-in users`);
       if (rules?.fixedIds.has(id)) throw exists(id, "is in the option callers");
       checkAgainstOptions(settings, rules);
       const { key, createKey } = prepareKey(prefix);

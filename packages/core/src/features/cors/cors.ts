@@ -14,6 +14,8 @@ export interface CorsOptions {
 
 const DEFAULT_MAX_AGE_SECONDS = 600;
 
+type CorsRequest = Pick<GatewayRequest, "headers" | "findUser">;
+
 /** @param options validated; `undefined`: only the headers that a page may read are named, see {@link exposeHeaders} */
 export function createCors(options: CorsOptions | undefined): Cors {
   const { origins = [], maxAgeSeconds = DEFAULT_MAX_AGE_SECONDS } = options ?? {};
@@ -21,10 +23,14 @@ export function createCors(options: CorsOptions | undefined): Cors {
   const isAllowed = (origin: string): boolean => origins === "*" || listed.has(origin);
 
   /** The headers for the origin of a request. A response that depends on the origin says so, for caches. */
-  const allowOrigin = (origin: string | null): Record<string, string> => {
+  const allowOrigin = ({ headers, findUser }: CorsRequest): Record<string, string> => {
+    const origin = headers.get("origin");
     const varies = listed.size > 0 ? { vary: "origin" } : undefined;
     if (origin === null || !isAllowed(origin)) return { ...varies };
-    return { "access-control-allow-origin": origins === "*" ? "*" : origin, ...varies };
+    if (origins === "*") return { "access-control-allow-origin": "*" };
+    // Without it, a browser sends no cookies, by which the host finds its signed-in users.
+    const credentials = findUser && { "access-control-allow-credentials": "true" };
+    return { "access-control-allow-origin": origin, ...credentials, ...varies };
   };
 
   return {
@@ -34,12 +40,14 @@ export function createCors(options: CorsOptions | undefined): Cors {
       const isOurs = origin !== null && isAllowed(origin);
       return isOurs ? (headers.get("access-control-request-method") ?? undefined) : undefined;
     },
-    allowPreflight({ headers }, id) {
+    allowPreflight(request, id) {
       return toPreflightResponse({
         "x-request-id": id,
-        ...allowOrigin(headers.get("origin")),
+        ...allowOrigin(request),
         "access-control-allow-methods": "GET, HEAD, POST",
-        "access-control-allow-headers": listRequestHeaders(headers.get("access-control-request-headers")),
+        "access-control-allow-headers": listRequestHeaders(
+          request.headers.get("access-control-request-headers"),
+        ),
         "access-control-max-age": String(maxAgeSeconds),
       });
     },
@@ -47,7 +55,7 @@ export function createCors(options: CorsOptions | undefined): Cors {
     addHeaders(request, response) {
       const exposed = exposeHeaders(request, response);
       if (options === undefined) return exposed;
-      return { ...exposed, headers: { ...exposed.headers, ...allowOrigin(request.headers.get("origin")) } };
+      return { ...exposed, headers: { ...exposed.headers, ...allowOrigin(request) } };
     },
   };
 }

@@ -66,7 +66,8 @@ async function estimateRequest(
   request: Pick<GatewayRequest, "headers" | "caller" | "preferences">,
   { operation, fields }: EstimateQuery,
 ): Promise<RequestEstimate> {
-  const caller = await parts.authenticate(request);
+  const { headers, caller: named, preferences } = request;
+  const caller = await parts.authenticate({ method: "POST", url: "/", headers, caller: named, preferences });
   const read = operation === "edit" ? toEditFields(fields) : fields;
   const asked = { endpoint: ENDPOINTS[operation], caller, fields: read, isForm: false };
   const { model, request: images } = normalizeFields(parts, asked);

@@ -147,8 +147,8 @@ const STATUSES = [...new Set(SENT_ERRORS.map(([, { status }]) => status))]
 
 const REASONS: Readonly<Record<number, string>> = {
   400: "The request is wrong, or the provider refused it.",
-  401: "The key is missing or wrong, or the providers refused the server's own key.",
-  403: "The key does not permit this.",
+  401: "The key is missing or wrong, nobody is signed in, or the providers refused the server's own key.",
+  403: "The key does not permit this, or a page of another site has sent a request without a key.",
   404: "There is no such path, model, task or file.",
   405: "The path does not take this method.",
   408: "The body arrived too slowly.",

@@ -154,7 +154,7 @@ export const PATHS: JsonSchema = {
       operationId: "listModels",
       tags: ["Models"],
       summary: "List the models that the key may use",
-      responses: { 200: json("The models.", "ModelList"), ...errors([401, 405, 500, 503]) },
+      responses: { 200: json("The models.", "ModelList"), ...errors([401, 403, 405, 500, 503]) },
     },
   },
   "/v1/models/{model}": {
