@@ -106,7 +106,7 @@ function listFeatures(options: GatewayOptions) {
     callers(),
     refusals(),
     usage(),
-    estimates(),
+    estimates(options),
     reloading(options),
   ] as const;
 }

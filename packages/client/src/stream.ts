@@ -1,0 +1,119 @@
+import { CalotypeError, toError } from "./errors.js";
+import { createKey, type ImageRequest, parseJson, requestIdOf, toHttpRequest } from "./image-request.js";
+import type { components } from "./openapi-types.js";
+import { type Connection, type ImageCallOptions, type Limit, send, startLimit } from "./send.js";
+import { readSse, type SseEvent } from "./sse.js";
+import type { Image, ImageEvent, ImageFailure, Usage } from "./types.js";
+
+type ErrorBody = Partial<components["schemas"]["Error"]>;
+
+/** What the data of the events of both formats, and the body of a response without a stream, can have. */
+interface EventData extends Image, ErrorBody {
+  readonly type?: string;
+  readonly data?: readonly Image[];
+  readonly image_index?: number;
+  readonly usage?: Usage;
+  readonly extra?: { readonly errors?: readonly ImageFailure[] };
+}
+
+/** The images of a request as they arrive. See `Client.stream`. */
+export async function* streamImages(
+  connection: Connection,
+  request: ImageRequest,
+  options: ImageCallOptions,
+): AsyncGenerator<ImageEvent, void, undefined> {
+  const limit = startLimit(connection, options);
+  try {
+    const response = await open(connection, request, { options, limit });
+    yield { type: "started", ...requestIdOf(response) };
+    const reader = new ImageReader(requestIdOf(response).requestId);
+    for await (const event of readEvents(response)) yield* reader.read(event);
+    yield reader.end();
+  } catch (cause) {
+    throw limit.toError(cause);
+  } finally {
+    limit.end();
+  }
+}
+
+/** A model that does not stream refuses the field. Then the images come together. */
+async function open(
+  connection: Connection,
+  request: ImageRequest,
+  { options: given, limit }: { readonly options: ImageCallOptions; readonly limit: Limit },
+): Promise<Response> {
+  const options = { ...given, idempotencyKey: given.idempotencyKey ?? createKey() };
+  const reading = { limit, read: async (response: Response) => response };
+  try {
+    return await send(connection, toHttpRequest(request, options, { stream: true }), reading);
+  } catch (error) {
+    if (!(error instanceof CalotypeError && error.status === 400 && error.param === "stream")) throw error;
+    return send(connection, toHttpRequest(request, options), reading);
+  }
+}
+
+/** The events of a response. One that is JSON is one event. */
+async function* readEvents(response: Response): AsyncGenerator<SseEvent, void, undefined> {
+  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
+  if (!isStream || response.body === null) yield { event: "", data: await response.text() };
+  else yield* readSse(response.body);
+}
+
+/** Reads the events of one stream, in the native format or in OpenAI's. */
+class ImageReader {
+  readonly #requestId: string | undefined;
+  #images = 0;
+  #usage: Usage | undefined;
+  #lastFailure: ImageFailure | undefined;
+
+  constructor(requestId: string | undefined) {
+    this.#requestId = requestId;
+  }
+
+  *read({ event, data }: SseEvent): Generator<ImageEvent, void, undefined> {
+    if (data === "[DONE]") return;
+    const body = parseJson<EventData>(data);
+    const type = body.type ?? event;
+    if (type === "error") throw toError(body.error, { requestId: this.#requestId, shouldRetry: false });
+    const { data: list, image_index, error, usage, extra, ...image } = body;
+    this.#usage = usage ?? this.#usage;
+    if (type.endsWith(".partial_image")) return yield { type: "preview", image: toImage(image) };
+    if (type.endsWith(".partial_failed")) {
+      const { code = "upstream_error", message = "The image failed." } = error ?? {};
+      yield this.#fail({ index: image_index ?? this.#images, code, message });
+    }
+    for (const one of list ?? [image]) if (isImage(one)) yield this.#add(one);
+    for (const failure of extra?.errors ?? []) yield this.#fail(failure);
+  }
+
+  /** @throws CalotypeError if no image came */
+  end(): ImageEvent {
+    if (this.#images === 0) {
+      const { code = "upstream_no_image", message = "The stream ended without an image." } =
+        this.#lastFailure ?? {};
+      throw new CalotypeError(message, { code, type: "upstream_error", requestId: this.#requestId });
+    }
+    return { type: "done", images: this.#images, ...(this.#usage && { usage: this.#usage }) };
+  }
+
+  #add(image: Image): ImageEvent {
+    return { type: "image", index: this.#images++, image: toImage(image) };
+  }
+
+  #fail(failure: ImageFailure): ImageEvent {
+    this.#lastFailure = failure;
+    return { type: "failed", failure };
+  }
+}
+
+/** DashScope's links may have an empty `b64_json` beside them. */
+function isImage({ url, b64_json }: Image): boolean {
+  return Boolean(url) || Boolean(b64_json);
+}
+
+/** The fields of an image, without those of its event. */
+function toImage(image: Image): Image {
+  const { url, b64_json, size, revised_prompt, output_format, stored_url, z_index } = image;
+  const fields = { url, b64_json, size, revised_prompt, output_format, stored_url, z_index };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
