@@ -103,6 +103,8 @@ describe("edit", () => {
   });
 });
 
+const image = (index: number) => ({ type: "image", index, image: { url: expect.stringMatching(/^http/) } });
+
 describe("stream", () => {
   it.each(["native", "openai"] as const)(
     "yields each image, and then the usage: %s",
@@ -111,11 +113,6 @@ describe("stream", () => {
 
       const events = await collect(client.stream({ ...REQUEST, prompt: "3 herons", n: 3 }));
 
-      const image = (index: number) => ({
-        type: "image",
-        index,
-        image: { url: expect.stringMatching(/^http/) },
-      });
       expect(events).toMatchObject([
         { type: "started", requestId: records[0]?.id },
         image(0),
@@ -298,6 +295,6 @@ describe("errors", () => {
   ])("are TypeErrors at once for %s", async (_what, options, message) => {
     const client = createClient(options);
     await expect(client.generate(REQUEST)).rejects.toThrow(message);
-    await expect(client.generate(REQUEST)).rejects.toBeInstanceOf(TypeError);
+    await expect(client.stream(REQUEST).next()).rejects.toBeInstanceOf(TypeError);
   });
 });

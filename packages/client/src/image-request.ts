@@ -1,4 +1,4 @@
-import { CalotypeError, invalidResponse } from "./errors.js";
+import { type CalotypeError, invalidResponse } from "./errors.js";
 import type { CallOptions, HttpRequest, ImageCallOptions } from "./send.js";
 import type { EditRequest, GenerateRequest, ImagesResult } from "./types.js";
 
@@ -65,9 +65,12 @@ function toPart(value: unknown): string | Blob {
 /** Not loaded for an estimate, so any link has the price of a file. */
 const ANY_LINK = "https://image.invalid/";
 
+function withoutFile(value: unknown): unknown {
+  return isFile(value) ? ANY_LINK : value;
+}
+
 /** The request for an estimate. Files are not uploaded. */
 export function toEstimate(request: ImageRequest, options: CallOptions): HttpRequest {
-  const withoutFile = (value: unknown): unknown => (isFile(value) ? ANY_LINK : value);
   const fields = Object.entries(request).map(([name, value]) => [
     name,
     Array.isArray(value) ? value.map(withoutFile) : withoutFile(value),
@@ -88,6 +91,7 @@ export async function readJson<T extends object>(response: Response): Promise<T>
 }
 
 /** @throws CalotypeError `invalid_response` */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the OpenAPI document says what the gateway sends
 export function parseJson<T extends object>(text: string): T {
   let value: T | null | undefined;
   try {

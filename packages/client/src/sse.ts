@@ -23,7 +23,7 @@ export async function* readSse(
   let data: string[] = [];
   try {
     for (;;) {
-      const timer = maxSilenceMs === undefined ? undefined : setTimeout(leave, maxSilenceMs);
+      const timer = maxSilenceMs === undefined ? undefined : setTimeout(() => void leave(), maxSilenceMs);
       const { done, value } = await reader.read().finally(() => clearTimeout(timer));
       if (done) return;
       for (const line of lines.push(value)) {

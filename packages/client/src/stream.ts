@@ -27,10 +27,8 @@ export async function* streamImages(
     const response = await open(connection, request, { options, limit });
     yield { type: "started", ...requestIdOf(response) };
     const reader = new ImageReader(requestIdOf(response).requestId);
-    for await (const event of readEvents(response)) yield* reader.read(event);
+    for await (const event of readEvents(response, limit)) yield* reader.read(event);
     yield reader.end();
-  } catch (cause) {
-    throw limit.toError(cause);
   } finally {
     limit.end();
   }
@@ -53,10 +51,14 @@ async function open(
 }
 
 /** The events of a response. One that is JSON is one event. */
-async function* readEvents(response: Response): AsyncGenerator<SseEvent, void, undefined> {
+async function* readEvents(response: Response, limit: Limit): AsyncGenerator<SseEvent, void, undefined> {
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-  if (!isStream || response.body === null) yield { event: "", data: await response.text() };
-  else yield* readSse(response.body);
+  try {
+    if (!isStream || response.body === null) yield { event: "", data: await response.text() };
+    else yield* readSse(response.body);
+  } catch (cause) {
+    throw limit.toError(cause);
+  }
 }
 
 /** Reads the events of one stream, in the native format or in OpenAI's. */
