@@ -282,19 +282,19 @@ export interface components {
         SeedreamRequest: {
             /**
              * @description The service's name of the model; `GET /v1/models` lists those that the key may use.
-             * @example seedream-4-5-251128
+             * For example: seedream-4-5-251128
              */
             model: string;
             /**
              * @description What the image shows, or how it is changed.
-             * @example a paper boat on a lake
+             * For example: a paper boat on a lake
              */
             prompt: string;
             /** @description The number of images. Absent: one. */
             n?: number | null;
             /**
              * @description `<width>x<height>`, or a preset of the model such as `2K`.
-             * @example 2048x2048
+             * For example: 2048x2048
              */
             size?: string | null;
             /**
@@ -341,19 +341,19 @@ export interface components {
         SeedreamLayersRequest: {
             /**
              * @description The service's name of the model; `GET /v1/models` lists those that the key may use.
-             * @example seedream-4-5-251128
+             * For example: seedream-4-5-251128
              */
             model: string;
             /**
              * @description What the image shows, or how it is changed.
-             * @example a paper boat on a lake
+             * For example: a paper boat on a lake
              */
             prompt?: string | null;
             /** @description The number of images. Absent: one. */
             n?: number | null;
             /**
              * @description `<width>x<height>`, or a preset of the model such as `2K`.
-             * @example 2048x2048
+             * For example: 2048x2048
              */
             size?: string | null;
             /**
@@ -403,12 +403,12 @@ export interface components {
         QwenImageRequest: {
             /**
              * @description The service's name of the model; `GET /v1/models` lists those that the key may use.
-             * @example seedream-4-5-251128
+             * For example: seedream-4-5-251128
              */
             model: string;
             /**
              * @description What the image shows, or how it is changed.
-             * @example a paper boat on a lake
+             * For example: a paper boat on a lake
              */
             prompt: string;
             /** @description The content. */
@@ -426,7 +426,7 @@ export interface components {
                         text?: string;
                         /**
                          * @description A public link (`https:`, `http:`), or a data URL with base64.
-                         * @example https://example.com/cat.png
+                         * For example: https://example.com/cat.png
                          */
                         image?: string;
                     } & {
@@ -442,7 +442,7 @@ export interface components {
             parameters?: ({
                 /**
                  * @description `<width>*<height>`, with an asterisk.
-                 * @example 1328*1328
+                 * For example: 1328*1328
                  */
                 size?: string;
                 /** @description The number of images. Absent: one. */
@@ -474,12 +474,12 @@ export interface components {
         QwenImageShorthandRequest: {
             /**
              * @description The service's name of the model; `GET /v1/models` lists those that the key may use.
-             * @example seedream-4-5-251128
+             * For example: seedream-4-5-251128
              */
             model: string;
             /**
              * @description What the image shows, or how it is changed.
-             * @example a paper boat on a lake
+             * For example: a paper boat on a lake
              */
             prompt: string;
             /** @description The reference image or images. With them, the request is an edit. */
@@ -488,7 +488,7 @@ export interface components {
             n?: number | null;
             /**
              * @description `<width>x<height>`, or a preset of the model such as `2K`.
-             * @example 2048x2048
+             * For example: 2048x2048
              */
             size?: string | null;
             /** @description Whether the provider adds its watermark. */
@@ -505,7 +505,7 @@ export interface components {
             parameters?: ({
                 /**
                  * @description `<width>*<height>`, with an asterisk.
-                 * @example 1328*1328
+                 * For example: 1328*1328
                  */
                 size?: string;
                 /** @description The number of images. Absent: one. */
@@ -539,19 +539,19 @@ export interface components {
         OpenAIRequest: {
             /**
              * @description The service's name of the model; `GET /v1/models` lists those that the key may use.
-             * @example seedream-4-5-251128
+             * For example: seedream-4-5-251128
              */
             model: string;
             /**
              * @description What the image shows, or how it is changed.
-             * @example a paper boat on a lake
+             * For example: a paper boat on a lake
              */
             prompt: string;
             /** @description The number of images. Absent: one. */
             n?: number | null;
             /**
              * @description `<width>x<height>`, or a preset of the model such as `2K`.
-             * @example 2048x2048
+             * For example: 2048x2048
              */
             size?: string | null;
             /** @description The quality, if the model knows the field. */
@@ -573,12 +573,12 @@ export interface components {
             image?: string | string[] | null;
             /**
              * @description The area to change: a link or a data URL.
-             * @example https://example.com/cat.png
+             * For example: https://example.com/cat.png
              */
             mask?: string | null;
             /**
              * @description Marks that show the change: a link or a data URL.
-             * @example https://example.com/cat.png
+             * For example: https://example.com/cat.png
              */
             markup?: string | null;
         } & {
@@ -588,12 +588,12 @@ export interface components {
         GeminiRequest: {
             /**
              * @description The service's name of the model; `GET /v1/models` lists those that the key may use.
-             * @example seedream-4-5-251128
+             * For example: seedream-4-5-251128
              */
             model: string;
             /**
              * @description What the image shows, or how it is changed.
-             * @example a paper boat on a lake
+             * For example: a paper boat on a lake
              */
             prompt: string;
             /** @description The reference image or images. With them, the request is an edit. */
@@ -602,7 +602,7 @@ export interface components {
             n?: number | null;
             /**
              * @description `<width>x<height>`, or a preset of the model such as `2K`.
-             * @example 2048x2048
+             * For example: 2048x2048
              */
             size?: string | null;
             /** @description The aspect ratio, such as `16:9`, in place of `size`. */
@@ -635,12 +635,12 @@ export interface components {
         NativeSeedreamRequest: {
             /**
              * @description The service's name of the model; `GET /v1/models` lists those that the key may use.
-             * @example seedream-4-5-251128
+             * For example: seedream-4-5-251128
              */
             model: string;
             /**
              * @description What the image shows, or how it is changed.
-             * @example a paper boat on a lake
+             * For example: a paper boat on a lake
              */
             prompt: string;
             /** @description A reference image, or a list of them, in any form that Ark takes. */
@@ -667,12 +667,12 @@ export interface components {
         NativeSeedreamLayersRequest: {
             /**
              * @description The service's name of the model; `GET /v1/models` lists those that the key may use.
-             * @example seedream-4-5-251128
+             * For example: seedream-4-5-251128
              */
             model: string;
             /**
              * @description What the image shows, or how it is changed.
-             * @example a paper boat on a lake
+             * For example: a paper boat on a lake
              */
             prompt?: string | null;
             /** @description The reference image or images. With them, the request is an edit. */
@@ -702,7 +702,7 @@ export interface components {
         DashScopeRequest: {
             /**
              * @description The service's name of the model; `GET /v1/models` lists those that the key may use.
-             * @example seedream-4-5-251128
+             * For example: seedream-4-5-251128
              */
             model: string;
             /** @description The content. */
@@ -718,7 +718,7 @@ export interface components {
                 n?: number | null;
                 /**
                  * @description `<width>*<height>`, with an asterisk.
-                 * @example 1328*1328
+                 * For example: 1328*1328
                  */
                 size?: unknown;
                 /** @description Whether the images belong together (Wan). */
@@ -733,19 +733,19 @@ export interface components {
         SeedreamEditRequest: {
             /**
              * @description The service's name of the model; `GET /v1/models` lists those that the key may use.
-             * @example seedream-4-5-251128
+             * For example: seedream-4-5-251128
              */
             model: string;
             /**
              * @description What the image shows, or how it is changed.
-             * @example a paper boat on a lake
+             * For example: a paper boat on a lake
              */
             prompt?: string;
             /** @description The number of images. Absent: one. */
             n?: number | null;
             /**
              * @description `<width>x<height>`, or a preset of the model such as `2K`.
-             * @example 2048x2048
+             * For example: 2048x2048
              */
             size?: string | null;
             /**
@@ -789,7 +789,7 @@ export interface components {
             images?: (string | ({
                 /**
                  * @description A public link (`https:`, `http:`), or a data URL with base64.
-                 * @example https://example.com/cat.png
+                 * For example: https://example.com/cat.png
                  */
                 image_url: string;
             } & {
@@ -802,12 +802,12 @@ export interface components {
         QwenImageEditRequest: {
             /**
              * @description The service's name of the model; `GET /v1/models` lists those that the key may use.
-             * @example seedream-4-5-251128
+             * For example: seedream-4-5-251128
              */
             model: string;
             /**
              * @description What the image shows, or how it is changed.
-             * @example a paper boat on a lake
+             * For example: a paper boat on a lake
              */
             prompt: string;
             /** @description The reference image or images. With them, the request is an edit. */
@@ -816,7 +816,7 @@ export interface components {
             n?: number | null;
             /**
              * @description `<width>x<height>`, or a preset of the model such as `2K`.
-             * @example 2048x2048
+             * For example: 2048x2048
              */
             size?: string | null;
             /** @description Whether the provider adds its watermark. */
@@ -833,7 +833,7 @@ export interface components {
             parameters?: ({
                 /**
                  * @description `<width>*<height>`, with an asterisk.
-                 * @example 1328*1328
+                 * For example: 1328*1328
                  */
                 size?: string;
                 /** @description The number of images. Absent: one. */
@@ -862,7 +862,7 @@ export interface components {
             images?: (string | ({
                 /**
                  * @description A public link (`https:`, `http:`), or a data URL with base64.
-                 * @example https://example.com/cat.png
+                 * For example: https://example.com/cat.png
                  */
                 image_url: string;
             } & {
@@ -877,19 +877,19 @@ export interface components {
         OpenAIEditRequest: {
             /**
              * @description The service's name of the model; `GET /v1/models` lists those that the key may use.
-             * @example seedream-4-5-251128
+             * For example: seedream-4-5-251128
              */
             model: string;
             /**
              * @description What the image shows, or how it is changed.
-             * @example a paper boat on a lake
+             * For example: a paper boat on a lake
              */
             prompt: string;
             /** @description The number of images. Absent: one. */
             n?: number | null;
             /**
              * @description `<width>x<height>`, or a preset of the model such as `2K`.
-             * @example 2048x2048
+             * For example: 2048x2048
              */
             size?: string | null;
             /** @description The quality, if the model knows the field. */
@@ -913,7 +913,7 @@ export interface components {
             mask?: string | ({
                 /**
                  * @description A public link (`https:`, `http:`), or a data URL with base64.
-                 * @example https://example.com/cat.png
+                 * For example: https://example.com/cat.png
                  */
                 image_url: string;
             } & {
@@ -923,7 +923,7 @@ export interface components {
             markup?: string | ({
                 /**
                  * @description A public link (`https:`, `http:`), or a data URL with base64.
-                 * @example https://example.com/cat.png
+                 * For example: https://example.com/cat.png
                  */
                 image_url: string;
             } & {
@@ -933,7 +933,7 @@ export interface components {
             images?: (string | ({
                 /**
                  * @description A public link (`https:`, `http:`), or a data URL with base64.
-                 * @example https://example.com/cat.png
+                 * For example: https://example.com/cat.png
                  */
                 image_url: string;
             } & {
@@ -946,12 +946,12 @@ export interface components {
         GeminiEditRequest: {
             /**
              * @description The service's name of the model; `GET /v1/models` lists those that the key may use.
-             * @example seedream-4-5-251128
+             * For example: seedream-4-5-251128
              */
             model: string;
             /**
              * @description What the image shows, or how it is changed.
-             * @example a paper boat on a lake
+             * For example: a paper boat on a lake
              */
             prompt: string;
             /** @description The reference image or images. With them, the request is an edit. */
@@ -960,7 +960,7 @@ export interface components {
             n?: number | null;
             /**
              * @description `<width>x<height>`, or a preset of the model such as `2K`.
-             * @example 2048x2048
+             * For example: 2048x2048
              */
             size?: string | null;
             /** @description The aspect ratio, such as `16:9`, in place of `size`. */
@@ -990,7 +990,7 @@ export interface components {
             images?: (string | ({
                 /**
                  * @description A public link (`https:`, `http:`), or a data URL with base64.
-                 * @example https://example.com/cat.png
+                 * For example: https://example.com/cat.png
                  */
                 image_url: string;
             } & {
@@ -1003,7 +1003,7 @@ export interface components {
         EditForm: {
             /**
              * @description The service's name of the model; `GET /v1/models` lists those that the key may use.
-             * @example seedream-4-5-251128
+             * For example: seedream-4-5-251128
              */
             model: string;
             /** @description The reference image. It may be repeated, and be a link or a data URL. */
@@ -1016,14 +1016,14 @@ export interface components {
             markup?: string;
             /**
              * @description What the image shows, or how it is changed.
-             * @example a paper boat on a lake
+             * For example: a paper boat on a lake
              */
             prompt?: string;
             /** @description The number of images. Absent: one. */
             n?: string;
             /**
              * @description `<width>x<height>`, or a preset of the model such as `2K`.
-             * @example 2048x2048
+             * For example: 2048x2048
              */
             size?: string;
             /**
@@ -1968,7 +1968,7 @@ export interface operations {
         requestBody: {
             content: {
                 /**
-                 * @example {
+                 * For example: {
                  *       "model": "seedream-4-5-251128",
                  *       "prompt": "a red fox in the snow",
                  *       "size": "2048x2048"
@@ -2067,7 +2067,7 @@ export interface operations {
             content: {
                 "multipart/form-data": components["schemas"]["EditForm"];
                 /**
-                 * @example {
+                 * For example: {
                  *       "model": "seedream-4-5-251128",
                  *       "prompt": "at night",
                  *       "size": "2048x2048",
@@ -2161,7 +2161,7 @@ export interface operations {
         requestBody: {
             content: {
                 /**
-                 * @example {
+                 * For example: {
                  *       "model": "seedream-4-5-251128",
                  *       "prompt": "a red fox in the snow",
                  *       "size": "2048x2048"
@@ -2205,7 +2205,7 @@ export interface operations {
         requestBody: {
             content: {
                 /**
-                 * @example {
+                 * For example: {
                  *       "model": "seedream-4-5-251128",
                  *       "prompt": "at night",
                  *       "size": "2048x2048",
@@ -2259,7 +2259,7 @@ export interface operations {
         requestBody: {
             content: {
                 /**
-                 * @example {
+                 * For example: {
                  *       "model": "seedream-4-5-251128",
                  *       "prompt": "a red fox in the snow",
                  *       "size": "2048x2048"
@@ -2327,7 +2327,7 @@ export interface operations {
         requestBody: {
             content: {
                 /**
-                 * @example {
+                 * For example: {
                  *       "model": "image-max",
                  *       "input": {
                  *         "messages": [

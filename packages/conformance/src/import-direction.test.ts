@@ -9,6 +9,7 @@ import { findFiles, readText } from "./support/workspace.js";
  */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   core: [],
+  client: [],
   emulator: [],
   node: ["core"],
   express: ["node", "core"],

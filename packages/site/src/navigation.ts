@@ -86,6 +86,7 @@ const MAIN: readonly Group[] = [
     "Clients",
     [
       "clients/index",
+      "client",
       "clients/openai",
       "clients/ai-sdk",
       "clients/langchain",

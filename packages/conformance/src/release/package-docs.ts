@@ -8,6 +8,7 @@ import { type ProjectLinks, pageAddress, readProjectLinks, sourceAddress } from 
  * it has installed. What is not named here is on the site only.
  */
 export const PACKAGE_DOCS: Readonly<Record<string, readonly string[]>> = {
+  client: ["client.md"],
   core: [
     "callers.md",
     "channels.md",
