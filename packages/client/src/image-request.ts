@@ -23,13 +23,13 @@ export function toHttpRequest(
     method: "POST",
     // `stream` is not the caller's choice: the method reads what it asks for.
     ...toTarget({ ...request, stream }),
-    headers: { ...headers, "idempotency-key": options.idempotencyKey ?? createKey() },
+    headers: { ...headers, "idempotency-key": options.idempotencyKey ?? createIdempotencyKey() },
     options,
   };
 }
 
-/** A random key. `crypto.randomUUID` does not exist in pages without HTTPS. */
-export function createKey(): string {
+/** A random idempotency key of 32 hexadecimal digits. `crypto.randomUUID` does not exist in pages without HTTPS. */
+export function createIdempotencyKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -5,7 +5,7 @@ export {
   type CalotypeErrorDetails,
   type CalotypeErrorType,
 } from "./errors.js";
-export type { ImageRequest } from "./image-request.js";
+export { createIdempotencyKey, type ImageRequest } from "./image-request.js";
 export type { CallOptions, ImageCallOptions } from "./send.js";
 export type { ListOptions, Tasks } from "./tasks.js";
 export type {

@@ -1,5 +1,11 @@
 import { CalotypeError, toError } from "./errors.js";
-import { createKey, type ImageRequest, parseJson, requestIdOf, toHttpRequest } from "./image-request.js";
+import {
+  createIdempotencyKey,
+  type ImageRequest,
+  parseJson,
+  requestIdOf,
+  toHttpRequest,
+} from "./image-request.js";
 import type { components } from "./openapi-types.js";
 import { type Connection, type ImageCallOptions, type Limit, send, startLimit } from "./send.js";
 import { readSse, type SseEvent } from "./sse.js";
@@ -40,7 +46,7 @@ async function open(
   request: ImageRequest,
   { options: given, limit }: { readonly options: ImageCallOptions; readonly limit: Limit },
 ): Promise<Response> {
-  const options = { ...given, idempotencyKey: given.idempotencyKey ?? createKey() };
+  const options = { ...given, idempotencyKey: given.idempotencyKey ?? createIdempotencyKey() };
   const reading = { limit, read: async (response: Response) => response };
   try {
     return await send(connection, toHttpRequest(request, options, { stream: true }), reading);

@@ -87,6 +87,7 @@ const MAIN: readonly Group[] = [
     [
       "clients/index",
       "client",
+      "react",
       "clients/openai",
       "clients/ai-sdk",
       "clients/langchain",

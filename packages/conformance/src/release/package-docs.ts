@@ -47,6 +47,7 @@ export const PACKAGE_DOCS: Readonly<Record<string, readonly string[]>> = {
   node: ["adapters/node.md", "shutdown.md"],
   opentelemetry: ["telemetry.md"],
   postgres: ["ledger.md", "postgres.md"],
+  react: ["client.md", "react.md"],
   redis: ["redis.md"],
   s3: ["results.md", "s3.md"],
   sqlite: ["ledger.md"],
