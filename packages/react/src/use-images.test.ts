@@ -27,6 +27,8 @@ describe.runIf(opened !== undefined).each(Object.keys(REACT_VERSIONS) as (keyof 
       const handle = toNodeHandler(test.gateway);
       const requests: string[] = [];
       const left: string[] = [];
+      /** For how long the app holds each POST back before the gateway gets it. */
+      const network = { delayMs: 0 };
       const { url, close } = await listen((request, response) => {
         const path = request.url ?? "/";
         if (path === "/page.js") return void response.end(script);
@@ -34,7 +36,8 @@ describe.runIf(opened !== undefined).each(Object.keys(REACT_VERSIONS) as (keyof 
         requests.push(`${request.method} ${path}`);
         response.on("close", () => response.writableFinished || left.push(path));
         request.headers.authorization = `Bearer ${CALLER_KEY}`;
-        handle(request, response);
+        if (request.method === "POST") setTimeout(() => handle(request, response), network.delayMs);
+        else handle(request, response);
       });
       onTestFinished(close);
       const context = await opened?.browser.newContext();
@@ -52,15 +55,16 @@ describe.runIf(opened !== undefined).each(Object.keys(REACT_VERSIONS) as (keyof 
       const status = () => page.locator("output").textContent();
       const images = () => page.locator("img").count();
       const click = (id: string) => page.click(`#${id}`);
-      return { ...test, page, requests, left, status, images, click };
+      return { ...test, page, network, requests, left, status, images, click };
     };
 
     const posts = (requests: readonly string[]): readonly string[] =>
       requests.filter((request) => request.startsWith("POST"));
 
     it("shows the images of a stream one after another", async () => {
-      const { click, status, images, records, requests } = await openPage();
+      const { page, click, status, images, records, requests } = await openPage();
       expect(await status()).toBe("idle");
+      expect(await page.evaluate("seen.version")).toMatch(version.replace("React ", ""));
 
       await click("generate");
       // A second click while the call is in progress.
@@ -76,7 +80,8 @@ describe.runIf(opened !== undefined).each(Object.keys(REACT_VERSIONS) as (keyof 
     });
 
     it.each([{}, { key: "boats" }])("sends one request if an effect runs twice: %j", async (query) => {
-      const { status, images, requests, records } = await openPage({ auto: "1", ...query });
+      const { page, status, images, requests, records } = await openPage({ auto: "1", ...query });
+      await expect.poll(() => page.evaluate("seen.effects")).toBe(2);
 
       await expect.poll(status).toBe("done");
 
@@ -204,6 +209,45 @@ describe.runIf(opened !== undefined).each(Object.keys(REACT_VERSIONS) as (keyof 
         async () => expect(await gateway.usage.balance("tester")).toEqual({ settled: "0", held: "0" }),
         5_000,
       );
+    });
+
+    it("sends nothing if a call is aborted in the turn in which it began", async () => {
+      const { page, status, requests } = await openPage();
+      await page.evaluate("for (const id of ['generate', 'abort']) document.getElementById(id).click()");
+      await expect.poll(status).toBe("idle");
+      expect(posts(requests)).toEqual([]);
+    });
+
+    it("cancels a task that was aborted before its submission had a response", async () => {
+      const { page, click, status, network, gateway, requests } = await openPage(
+        { key: "boats" },
+        { tasks: { concurrency: 0 } },
+      );
+      network.delayMs = 500;
+      await click("generate");
+      await expect.poll(() => posts(requests)).toHaveLength(1);
+      await click("abort");
+      await expect.poll(status).toBe("idle");
+
+      await expect.poll(() => posts(requests).at(-1)).toMatch(/\/cancel$/);
+      await vi.waitFor(
+        async () => expect(await gateway.usage.balance("tester")).toEqual({ settled: "0", held: "0" }),
+        5_000,
+      );
+      expect(await page.evaluate("sessionStorage.length")).toBe(0);
+    });
+
+    it("submits again after a reload in the middle of a submission, and is charged once", async () => {
+      const { page, click, status, network, requests, records } = await openPage({ key: "boats" });
+      network.delayMs = 300;
+      await click("generate");
+      await expect.poll(() => posts(requests)).toHaveLength(1);
+
+      await page.reload();
+
+      await expect.poll(status).toBe("done");
+      expect(posts(requests).length).toBeGreaterThan(1);
+      expect(records).toMatchObject([{ charge: "0.09" }]);
     });
 
     it.each([

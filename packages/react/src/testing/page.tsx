@@ -1,5 +1,5 @@
 import { createClient, type EditRequest } from "@calotype/client";
-import { StrictMode, useEffect, useState } from "react";
+import { StrictMode, useEffect, useState, version } from "react";
 import { createRoot } from "react-dom/client";
 import { useImages } from "../index.js";
 
@@ -11,12 +11,16 @@ const query = new URL(location.href).searchParams;
 const storageKey = query.get("key") ?? undefined;
 const REQUEST = { model: "seedream-4-0-250828", prompt: query.get("prompt") ?? "3 herons", n: 3 };
 
+/** What the tests read. */
+const seen = { version, effects: 0 };
+
 function Images() {
   // A new client in each rendering, which must not end a call.
   const client = createClient({ baseUrl: "/ai" });
   const { generate, edit, abort, reset, ...state } = useImages({ client, storageKey });
   const isAuto = query.has("auto");
   useEffect(() => {
+    seen.effects++;
     if (isAuto) generate(REQUEST);
   }, [isAuto, generate]);
   const chooseFile = (files: FileList | null): void => {
@@ -43,11 +47,17 @@ function Images() {
 function App() {
   const [isShown, setShown] = useState(true);
   return (
-    <StrictMode>
+    <>
       <button id="toggle" type="button" onClick={() => setShown(!isShown)} />
       {isShown && <Images />}
-    </StrictMode>
+    </>
   );
 }
 
-createRoot(document.body.appendChild(document.createElement("main"))).render(<App />);
+Object.assign(globalThis, { seen });
+// At the root: React 19 runs effects twice only there.
+createRoot(document.body.appendChild(document.createElement("main"))).render(
+  <StrictMode>
+    <App />
+  </StrictMode>,
+);
