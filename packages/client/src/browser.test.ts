@@ -5,11 +5,12 @@ import { useProviders } from "@calotype/conformance/support/use-providers";
 import type { GatewayOptions } from "@calotype/core";
 import { toNodeHandler } from "@calotype/node";
 import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import type * as Exports from "./index.js";
 import { bundleClient } from "./testing/bundle.js";
 import { drawFile } from "./testing/open-gateway.js";
 
 /** The client in the page. */
-declare const calotype: typeof import("./index.js");
+declare const calotype: typeof Exports;
 
 const MS_PER_IMAGE = 300;
 const REQUEST = { model: SEEDREAM, prompt: "3 herons", n: 3, size: "1K" };
@@ -23,6 +24,30 @@ async function untilEnd(started: Promise<Listening>): Promise<string> {
   const { url, close } = await started;
   onTestFinished(close);
   return url;
+}
+
+/** A page of an app, and whether its user is signed in. */
+async function openPage(url: string, { isSignedIn = true } = {}) {
+  const context = await opened?.browser.newContext();
+  if (context === undefined) throw new Error("The browser is not open.");
+  onTestFinished(() => context.close());
+  if (isSignedIn) await context.addCookies([{ name: "session", value: CALLER_KEY, url }]);
+  const page = await context.newPage();
+  await page.goto(url);
+  return page;
+}
+
+/** In the page: the time between the first and the last image, or the code of an error. */
+async function stream(options: { baseUrl: string; apiKey?: string }) {
+  const times: number[] = [];
+  const request = { model: "seedream-4-0-250828", prompt: "3 herons", n: 3 };
+  try {
+    for await (const event of calotype.createClient(options).stream(request))
+      if (event.type === "image") times.push(performance.now());
+  } catch (error) {
+    return error instanceof calotype.CalotypeError ? error.code : "unknown";
+  }
+  return (times.at(-1) ?? 0) - (times[0] ?? 0);
 }
 
 describe.runIf(opened !== undefined)("the client in Chromium", () => {
@@ -44,17 +69,6 @@ describe.runIf(opened !== undefined)("the client in Chromium", () => {
       }),
     );
     return { ...test, url, ends };
-  };
-
-  /** A page of an app, and whether its user is signed in. */
-  const openPage = async (url: string, { isSignedIn = true } = {}) => {
-    const context = await opened?.browser.newContext();
-    if (context === undefined) throw new Error("The browser is not open.");
-    onTestFinished(() => context.close());
-    if (isSignedIn) await context.addCookies([{ name: "session", value: CALLER_KEY, url }]);
-    const page = await context.newPage();
-    await page.goto(url);
-    return page;
   };
 
   it("sends the cookie of a signed-in user to its own origin, at a path", async () => {
@@ -94,18 +108,6 @@ describe.runIf(opened !== undefined)("the client in Chromium", () => {
     const { url: site } = await openApp();
     const { url, records } = await openApp({ cors: { origins: [site] } });
     const page = await openPage(site);
-    const stream = async (options: { baseUrl: string; apiKey?: string }) => {
-      const times: number[] = [];
-      const request = { model: "seedream-4-0-250828", prompt: "3 herons", n: 3 };
-      try {
-        for await (const event of calotype.createClient(options).stream(request))
-          if (event.type === "image") times.push(performance.now());
-      } catch (error) {
-        return error instanceof calotype.CalotypeError ? error.code : "unknown";
-      }
-      return (times.at(-1) ?? 0) - (times[0] ?? 0);
-    };
-
     const spread = await page.evaluate(stream, { baseUrl: `${url}/ai`, apiKey: CALLER_KEY });
     // Two intervals. Half of that, because the browser may be slow.
     expect(spread).toBeGreaterThan(MS_PER_IMAGE);

@@ -5,8 +5,10 @@ import { expect, it } from "vitest";
 import { useImages } from "./index.js";
 
 it("renders on a server, where there is no storage and nothing is sent", () => {
-  const fetch = () => Promise.reject(new Error("Nothing is sent while a page is rendered."));
-  const client = createClient({ baseUrl: "/ai", fetch });
+  const client = createClient({
+    baseUrl: "/ai",
+    fetch: () => Promise.reject(new Error("Nothing is sent while a page is rendered.")),
+  });
   function Status() {
     const { status, images } = useImages({ client, storageKey: "boats" });
     return createElement("p", null, status, images.length);

@@ -15,6 +15,9 @@ const PAGE = '<!doctype html><title>Images</title><body><script src="/page.js" d
 const opened = await openBrowser();
 afterAll(() => opened?.close());
 
+const posts = (requests: readonly string[]): readonly string[] =>
+  requests.filter((request) => request.startsWith("POST"));
+
 describe.runIf(opened !== undefined).each(Object.keys(REACT_VERSIONS) as (keyof typeof REACT_VERSIONS)[])(
   "useImages in Chromium, in strict mode, with %s",
   async (version) => {
@@ -57,9 +60,6 @@ describe.runIf(opened !== undefined).each(Object.keys(REACT_VERSIONS) as (keyof 
       const click = (id: string) => page.click(`#${id}`);
       return { ...test, page, network, requests, left, status, images, click };
     };
-
-    const posts = (requests: readonly string[]): readonly string[] =>
-      requests.filter((request) => request.startsWith("POST"));
 
     it("shows the images of a stream one after another", async () => {
       const { page, click, status, images, records, requests } = await openPage();

@@ -122,7 +122,7 @@ describe("a request whose caller the host names", () => {
 });
 
 describe("POST …/estimate", () => {
-  const send = (gateway: Gateway, path: string, init: RequestInit = {}): Promise<Response> =>
+  const ask = (gateway: Gateway, path: string, init: RequestInit = {}): Promise<Response> =>
     gateway.fetch(
       new Request(`http://localhost/v1/images/${path}/estimate`, {
         method: "POST",
@@ -134,7 +134,7 @@ describe("POST …/estimate", () => {
 
   it("tells a caller the most that a request would be charged, and sends nothing", async () => {
     const { gateway, calls } = create({ billing: BILLING, showPrices: true });
-    const response = await send(gateway, "generations");
+    const response = await ask(gateway, "generations");
 
     expect(response.status).toBe(200);
     expect(response.headers.get("x-request-id")).toMatch(/^req_/);
@@ -147,14 +147,14 @@ describe("POST …/estimate", () => {
     ["without `showPrices`", { billing: BILLING }],
     ["without `billing`", { billing: undefined }],
   ])("has no charge %s", async (_what, options) => {
-    const response = await send(create(options).gateway, "generations");
+    const response = await ask(create(options).gateway, "generations");
     expect(await response.json()).toMatchObject({ max_images: 3, charge: null });
   });
 
   it("says which size an edit would have, and which fields would have no effect", async () => {
     const { gateway } = create({ billing: BILLING, showPrices: true, sizes: "nearest" });
     const fields = { size: "1x1", images: [{ image_url: "https://nowhere.test/1.png" }], partial_images: 1 };
-    const response = await send(gateway, "edits", { body: JSON.stringify(query(fields).fields) });
+    const response = await ask(gateway, "edits", { body: JSON.stringify(query(fields).fields) });
     expect(await response.json()).toEqual({
       model: MODEL,
       max_images: 1,
@@ -173,7 +173,7 @@ describe("POST …/estimate", () => {
     ["another method", "generations", { method: "GET", body: null }, { code: "method_not_allowed" }],
   ])("refuses %s as the request itself is refused", async (_what, path, init, expected) => {
     const { gateway } = create({ billing: BILLING });
-    const response = await send(gateway, path, init);
+    const response = await ask(gateway, path, init);
     expect(response.status).toBeLessThan(500);
     expect(await response.json()).toMatchObject({ error: expected });
   });
@@ -181,7 +181,7 @@ describe("POST …/estimate", () => {
   it("refuses a body above the limit of JSON bodies", async () => {
     const { gateway } = create({ bodyLimits: { json: 1024 } });
     const body = JSON.stringify(query({ prompt: "x".repeat(2_000) }).fields);
-    expect((await send(gateway, "generations", { body })).status).toBe(413);
+    expect((await ask(gateway, "generations", { body })).status).toBe(413);
   });
 });
 
