@@ -174,7 +174,7 @@ describe("stream", () => {
   });
 
   it("yields unfinished images of a model that sends them", async () => {
-    const { client } = await open({
+    const { client, records } = await open({
       families: [openai],
       models: { gpt: { family: "openai" } },
       channels: [
@@ -189,13 +189,24 @@ describe("stream", () => {
       billing: undefined,
     });
 
-    const events = await collect(client.stream({ model: "gpt", prompt: "a heron", partial_images: 2 }));
+    const events = await collect(client.stream({ model: "gpt", prompt: "a heron", n: 2, partial_images: 1 }));
 
-    expect(events.map(({ type }) => type)).toEqual(["started", "preview", "preview", "image", "done"]);
+    expect(events.map(({ type }) => type)).toEqual([
+      "started",
+      "preview",
+      "image",
+      "preview",
+      "image",
+      "done",
+    ]);
     expect(events[1]).toEqual({
       type: "preview",
       image: expect.objectContaining({ b64_json: expect.any(String) }),
     });
+    // The sum of what the provider reported for each image.
+    expect(records).toMatchObject([{ images: 2, usage: { total_tokens: expect.any(Number) } }]);
+    const usage = records.map((record) => ("usage" in record ? record.usage?.total_tokens : 0));
+    expect(events.at(-1)).toMatchObject({ images: 2, usage: { total_tokens: usage[0] } });
   });
 
   it("edits the images of a request", async () => {

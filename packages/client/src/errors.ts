@@ -94,7 +94,7 @@ export async function readError(response: Response): Promise<CalotypeError> {
 
 /** The error of an error body, which may be anything: a proxy may have sent it. */
 export function toError(
-  details: Partial<Details> | undefined,
+  details: { readonly [Name in keyof Details]?: Details[Name] | undefined } | undefined,
   facts: Omit<CalotypeErrorDetails, "code">,
 ): CalotypeError {
   const what =

@@ -38,8 +38,6 @@ export interface HttpRequest {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | FormData;
-  /** How often it may be sent again. Default: that of the client. */
-  readonly maxRetries?: number;
   readonly options: CallOptions;
 }
 
@@ -85,7 +83,6 @@ export async function send<T>(
   const url = `${connection.baseUrl}${request.path}`;
   // A wrong address is not a failed connection.
   void new URL(url, globalThis.location?.href);
-  const { maxRetries = connection.maxRetries } = request;
   for (let retries = 0; ; ) {
     const init = await toInit(connection, request, limit.signal);
     try {
@@ -97,7 +94,7 @@ export async function send<T>(
       // The first request still runs. It ends in its own time, so waiting for it counts as no retry.
       const isWaiting = error instanceof CalotypeError && error.code === "idempotency_in_progress";
       const delayMs = findDelay(error, retries);
-      if (delayMs === undefined || (retries >= maxRetries && !isWaiting)) throw error;
+      if (delayMs === undefined || (retries >= connection.maxRetries && !isWaiting)) throw error;
       if (!isWaiting) retries++;
       await pause(delayMs, limit);
     }

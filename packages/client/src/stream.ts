@@ -11,13 +11,16 @@ import { type Connection, type ImageCallOptions, type Limit, send, startLimit } 
 import { readSse, type SseEvent } from "./sse.js";
 import type { Image, ImageEvent, ImageFailure, Usage } from "./types.js";
 
-type ErrorBody = Partial<components["schemas"]["Error"]>;
+type ErrorDetails = components["schemas"]["ErrorDetails"];
 
 /** What the data of the events of both formats, and the body of a response without a stream, can have. */
-interface EventData extends Image, ErrorBody {
+interface EventData extends Image {
   readonly type?: string;
   readonly data?: readonly Image[];
   readonly image_index?: number;
+  readonly error?: Partial<ErrorDetails>;
+  readonly code?: string;
+  readonly message?: string;
   readonly usage?: Usage;
   readonly extra?: { readonly errors?: readonly ImageFailure[] };
 }
@@ -82,13 +85,15 @@ class ImageReader {
     if (data === "[DONE]") return;
     const body = parseJson<EventData>(data);
     const type = body.type ?? event;
-    if (type === "error") throw toError(body.error, { requestId: this.#requestId, shouldRetry: false });
-    const { data: list, image_index, error, usage, extra, ...image } = body;
-    this.#usage = usage ?? this.#usage;
+    const { data: list, image_index, error, code, message, usage, extra, ...image } = body;
+    // A native stream has the provider's own event, whose fields may be beside `type`.
+    if (event === "error" || type === "error")
+      throw toError(error ?? { code, message }, { requestId: this.#requestId });
+    if (usage !== undefined) this.#usage = this.#usage === undefined ? usage : addUsage(this.#usage, usage);
     if (type.endsWith(".partial_image")) return yield { type: "preview", image: toImage(image) };
     if (type.endsWith(".partial_failed")) {
-      const { code = "upstream_error", message = "The image failed." } = error ?? {};
-      yield this.#fail({ index: image_index ?? this.#images, code, message });
+      const { code: why = "upstream_error", message: text = "The image failed." } = error ?? {};
+      yield this.#fail({ index: image_index ?? this.#images, code: why, message: text });
     }
     for (const one of list ?? [image]) if (isImage(one)) yield this.#add(one);
     for (const failure of extra?.errors ?? []) yield this.#fail(failure);
@@ -112,6 +117,17 @@ class ImageReader {
     this.#lastFailure = failure;
     return { type: "failed", failure };
   }
+}
+
+/** Native streams of OpenAI's models report the usage of each image by itself. */
+function addUsage(sum: Usage, usage: Usage): Usage {
+  const before = new Map(Object.entries(sum));
+  return Object.fromEntries(
+    Object.entries(usage).map(([name, value]) => {
+      const earlier = before.get(name);
+      return [name, typeof value === "number" && typeof earlier === "number" ? earlier + value : value];
+    }),
+  );
 }
 
 /** DashScope's links may have an empty `b64_json` beside them. */

@@ -91,6 +91,14 @@ it("the list has pages", async () => {
   expect(next).toMatchObject({ data: [{ id: first.id }], has_more: false });
 });
 
+it("a task of a list is waited for like any other: it has no result there", async () => {
+  const { client } = await open();
+  await client.tasks.wait(await client.tasks.submit(REQUEST));
+  const [task] = (await client.tasks.list()).data;
+  expect(task).toMatchObject({ status: "completed" });
+  expect((await client.tasks.wait(task ?? "")).data).toHaveLength(3);
+});
+
 it("a task that waits can be cancelled, and whoever waits for it learns that", async () => {
   const { client } = await open({ tasks: { concurrency: 0 } });
   const { id } = await client.tasks.submit(REQUEST);

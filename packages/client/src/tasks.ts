@@ -101,9 +101,10 @@ async function waitForTask(
   given: string | Task,
   options: CallOptions,
 ): Promise<ImagesResult> {
-  let task = typeof given === "string" ? undefined : given;
+  const id = typeof given === "string" ? given : given.id;
+  // Without its result if it comes from a list.
+  let task = typeof given === "string" || (given.status === "completed" && !given.result) ? undefined : given;
   if (task === undefined || !hasEnded(task)) {
-    const id = typeof given === "string" ? given : given.id;
     for await (const event of followTask(connection, id, options))
       if (event.type === "status") task = event.task;
   }

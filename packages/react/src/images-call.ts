@@ -78,7 +78,7 @@ export class ImagesCall {
   #parts: CallParts;
   #state = IDLE;
   #run: Run | undefined;
-  #isMounted = false;
+  #hasLeft = false;
   readonly #listeners = new Set<() => void>();
 
   constructor(parts: CallParts) {
@@ -120,14 +120,14 @@ export class ImagesCall {
 
   /** Finds the call again that was there before a reload. */
   mount(): void {
-    this.#isMounted = true;
+    this.#hasLeft = false;
     const stored = this.#slot()?.read();
     if (stored !== undefined) this.#begin((run) => this.#resume(run, stored));
   }
 
   /** Closes the connection. A task goes on, and so does its submission. */
   unmount(): void {
-    this.#isMounted = false;
+    this.#hasLeft = true;
     this.#run?.leave();
     this.#run = undefined;
     this.#set(IDLE);
@@ -139,7 +139,10 @@ export class ImagesCall {
     this.#run = run;
     this.#set({ ...IDLE, status: "queued" });
     queueMicrotask(() => {
-      if (this.#isMounted && this.#run === run) void this.#finish(run, work(run));
+      if (this.#run !== run) return;
+      // It was started after its component has ended.
+      if (this.#hasLeft) this.unmount();
+      else void this.#finish(run, work(run));
     });
   }
 
