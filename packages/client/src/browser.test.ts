@@ -1,10 +1,10 @@
-import { openBrowser } from "@calotype/conformance/browser/open-browser";
-import { type Listening, listen } from "@calotype/conformance/support/listen";
-import { CALLER_KEY, SEEDREAM, startGateway } from "@calotype/conformance/support/test-gateway";
-import { useProviders } from "@calotype/conformance/support/use-providers";
 import type { GatewayOptions } from "@calotype/core";
 import { toNodeHandler } from "@calotype/node";
 import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { openBrowser } from "../../conformance/src/browser/open-browser.js";
+import { type Listening, listen } from "../../conformance/src/support/listen.js";
+import { CALLER_KEY, SEEDREAM, startGateway } from "../../conformance/src/support/test-gateway.js";
+import { useProviders } from "../../conformance/src/support/use-providers.js";
 import type * as Exports from "./index.js";
 import { bundleClient } from "./testing/bundle.js";
 import { drawFile } from "./testing/open-gateway.js";

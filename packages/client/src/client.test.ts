@@ -1,9 +1,9 @@
-import { sentUpstream } from "@calotype/conformance/clients/support/sent-upstream";
-import { listen } from "@calotype/conformance/support/listen";
-import { QWEN_IMAGE, SEEDREAM } from "@calotype/conformance/support/test-gateway";
-import { useProviders } from "@calotype/conformance/support/use-providers";
 import { openai } from "@calotype/core/families/openai";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { sentUpstream } from "../../conformance/src/clients/support/sent-upstream.js";
+import { listen } from "../../conformance/src/support/listen.js";
+import { QWEN_IMAGE, SEEDREAM } from "../../conformance/src/support/test-gateway.js";
+import { useProviders } from "../../conformance/src/support/use-providers.js";
 import { CalotypeError, createClient, type ImageEvent } from "./index.js";
 import { drawFile, openGateway, toDataUrl } from "./testing/open-gateway.js";
 

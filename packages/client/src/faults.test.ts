@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
-import { sentUpstream } from "@calotype/conformance/clients/support/sent-upstream";
-import { listen } from "@calotype/conformance/support/listen";
-import { SEEDREAM } from "@calotype/conformance/support/test-gateway";
-import { useProviders } from "@calotype/conformance/support/use-providers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { sentUpstream } from "../../conformance/src/clients/support/sent-upstream.js";
+import { listen } from "../../conformance/src/support/listen.js";
+import { SEEDREAM } from "../../conformance/src/support/test-gateway.js";
+import { useProviders } from "../../conformance/src/support/use-providers.js";
 import { createClient, type ImageEvent } from "./index.js";
 import { startFaultyProxy } from "./testing/faulty-proxy.js";
 import { openGateway } from "./testing/open-gateway.js";

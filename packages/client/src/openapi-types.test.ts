@@ -1,6 +1,6 @@
-import { generateTypes } from "@calotype/conformance/openapi/generate-types";
 import { openApiDocument } from "@calotype/core/openapi";
 import { expect, it } from "vitest";
+import { generateTypes } from "../../conformance/src/openapi/generate-types.js";
 
 const HEAD =
   "// Written from the OpenAPI document of @calotype/core by `vitest run packages/client/src/openapi-types.test.ts -u`.\n\n";

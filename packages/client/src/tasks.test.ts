@@ -1,8 +1,8 @@
-import { sentUpstream } from "@calotype/conformance/clients/support/sent-upstream";
-import { SEEDREAM } from "@calotype/conformance/support/test-gateway";
-import { useProviders } from "@calotype/conformance/support/use-providers";
 import { createMemoryLedger } from "@calotype/core/stores";
 import { expect, it } from "vitest";
+import { sentUpstream } from "../../conformance/src/clients/support/sent-upstream.js";
+import { SEEDREAM } from "../../conformance/src/support/test-gateway.js";
+import { useProviders } from "../../conformance/src/support/use-providers.js";
 import type { TaskEvent } from "./index.js";
 import { startFaultyProxy } from "./testing/faulty-proxy.js";
 import { drawFile, openGateway } from "./testing/open-gateway.js";

@@ -1,12 +1,12 @@
-import { openBrowser } from "@calotype/conformance/browser/open-browser";
-import { drawPng } from "@calotype/conformance/clients/support/images";
-import { sentUpstream } from "@calotype/conformance/clients/support/sent-upstream";
-import { listen } from "@calotype/conformance/support/listen";
-import { CALLER_KEY, startGateway } from "@calotype/conformance/support/test-gateway";
-import { useProviders } from "@calotype/conformance/support/use-providers";
 import type { GatewayOptions } from "@calotype/core";
 import { toNodeHandler } from "@calotype/node";
 import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { openBrowser } from "../../conformance/src/browser/open-browser.js";
+import { drawPng } from "../../conformance/src/clients/support/images.js";
+import { sentUpstream } from "../../conformance/src/clients/support/sent-upstream.js";
+import { listen } from "../../conformance/src/support/listen.js";
+import { CALLER_KEY, startGateway } from "../../conformance/src/support/test-gateway.js";
+import { useProviders } from "../../conformance/src/support/use-providers.js";
 import { bundlePage, REACT_VERSIONS } from "./testing/bundle-page.js";
 
 const MS_PER_IMAGE = 500;

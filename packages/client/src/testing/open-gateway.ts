@@ -1,14 +1,14 @@
-import { drawPng } from "@calotype/conformance/clients/support/images";
-import { listen } from "@calotype/conformance/support/listen";
+import type { GatewayOptions } from "@calotype/core";
+import { toNodeHandler } from "@calotype/node";
+import { onTestFinished } from "vitest";
+import { drawPng } from "../../../conformance/src/clients/support/images.js";
+import { listen } from "../../../conformance/src/support/listen.js";
 import {
   CALLER_KEY,
   type Providers,
   startGateway,
   type TestGateway,
-} from "@calotype/conformance/support/test-gateway";
-import type { GatewayOptions } from "@calotype/core";
-import { toNodeHandler } from "@calotype/node";
-import { onTestFinished } from "vitest";
+} from "../../../conformance/src/support/test-gateway.js";
 import { type Client, type ClientOptions, createClient } from "../index.js";
 
 /** A gateway on a socket, and a client of it. */
