@@ -12,12 +12,20 @@ const storageKey = query.get("key") ?? undefined;
 const REQUEST = { model: "seedream-4-0-250828", prompt: query.get("prompt") ?? "3 herons", n: 3 };
 
 /** What the tests read. */
-const seen = { version, effects: 0 };
+const seen: { version: string; effects: number; shown: Record<string, number> } = {
+  version,
+  effects: 0,
+  shown: {},
+};
 
 function Images() {
   // A new client in each rendering, which must not end a call.
   const client = createClient({ baseUrl: "/ai" });
   const { generate, edit, abort, reset, ...state } = useImages({ client, storageKey });
+  const shown = `${state.status} ${state.images.length}`;
+  useEffect(() => {
+    seen.shown[shown] ??= performance.now();
+  }, [shown]);
   const isAuto = query.has("auto");
   useEffect(() => {
     seen.effects++;
