@@ -15,6 +15,9 @@ const REQUEST = { model: SEEDREAM, prompt: "a heron", size: "1K" };
 const BATCH = { ...REQUEST, prompt: "3 herons", n: 3 };
 
 const open = (options: Parameters<typeof openGateway>[1] = {}) => openGateway(providers(), options);
+/** The next stream takes seconds after its first image. */
+const slowDown = () =>
+  providers().emulator.faults.add({ body: { chunkBytes: 600, pauseMs: 1_500 }, times: 1 });
 /** A gateway behind a proxy that fails, and a client that uses the proxy. */
 const openBehindProxy = async (options: Parameters<typeof openGateway>[1] = {}) => {
   const gateway = await open(options);
@@ -99,6 +102,7 @@ describe("a connection that fails", () => {
 
   it("in a stream: the images that came stay, and nothing is sent again", async () => {
     const { client, proxy, records } = await openBehindProxy();
+    slowDown();
     const events = client.stream(BATCH);
     await events.next();
     expect(await events.next()).toMatchObject({ value: { type: "image", index: 0 } });
@@ -109,7 +113,7 @@ describe("a connection that fails", () => {
     expect(error).toMatchObject({ code: "connection_failed" });
     expect(proxy.requests()).toBe(1);
     // The provider goes on, and so does the charge.
-    await vi.waitFor(() => expect(records).toMatchObject([{ charge: "0.09" }]), 5_000);
+    await vi.waitFor(() => expect(records).toMatchObject([{ charge: "0.09" }]), 20_000);
   });
 });
 
@@ -215,6 +219,7 @@ describe("a response that allows a repeat", () => {
 describe("a call that is aborted", () => {
   it("in a stream: the loop ends with the reason, and the gateway sees it", async () => {
     const { client, ends } = await open();
+    slowDown();
     const controller = new AbortController();
     const events = client.stream(BATCH, { signal: controller.signal });
     await events.next();
@@ -229,6 +234,7 @@ describe("a call that is aborted", () => {
 
   it("by leaving the loop: the gateway sees it, too", async () => {
     const { client, ends } = await open();
+    slowDown();
     for await (const { type } of client.stream(BATCH)) if (type === "image") break;
     await vi.waitFor(() => expect(ends).toEqual(["left"]), 5_000);
   });
