@@ -19,7 +19,7 @@ export interface ClientOptions {
   /** Headers of all requests. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Which cookies are sent. Default: as `fetch` does, to the same origin only. */
-  readonly credentials?: RequestCredentials | undefined;
+  readonly credentials?: Connection["credentials"];
   /** How often a request is sent again. A wait for a first request with the same key does not count. Default 2. */
   readonly maxRetries?: number | undefined;
   /** For how long a call may take, with its retries, in seconds. `tasks.wait` and `tasks.events` have no limit. Default 900. */

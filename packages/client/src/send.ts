@@ -1,5 +1,8 @@
 import { CalotypeError, readError } from "./errors.js";
 
+/** Which cookies are sent. Not the type of the DOM, which a project for Node does not have. */
+export type Credentials = "omit" | "same-origin" | "include";
+
 /** What every call of a client needs. */
 export interface Connection {
   /** Without a slash at the end. */
@@ -7,7 +10,7 @@ export interface Connection {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   readonly apiKey: string | (() => string | Promise<string>) | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  readonly credentials: RequestCredentials | undefined;
+  readonly credentials: Credentials | undefined;
   readonly maxRetries: number;
   readonly timeoutSeconds: number;
 }
