@@ -1,7 +1,7 @@
 import { CalotypeError, readError } from "./errors.js";
 
 /** Which cookies are sent. Not the type of the DOM, which a project for Node does not have. */
-export type Credentials = "omit" | "same-origin" | "include";
+type Credentials = "omit" | "same-origin" | "include";
 
 /** What every call of a client needs. */
 export interface Connection {
