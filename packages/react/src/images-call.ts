@@ -6,6 +6,7 @@ import {
   type ImageFailure,
   type ImageRequest,
   type ImagesResult,
+  type Task,
   type Usage,
 } from "@calotype/client";
 import { CallSlot, type ImagesStorage, type StoredCall } from "./stored-call.js";
@@ -150,10 +151,7 @@ export class ImagesCall {
     try {
       await work;
     } catch (error) {
-      this.#change(run, {
-        status: "failed",
-        error: error instanceof Error ? error : new Error(String(error)),
-      });
+      this.#change(run, { status: "failed", error: toError(error) });
     }
     if (this.#run === run) this.#run = undefined;
   }
@@ -207,9 +205,19 @@ export class ImagesCall {
     { request, idempotencyKey }: { readonly request: ImageRequest; readonly idempotencyKey: string },
   ): Promise<void> {
     const slot = this.#slot();
-    const task = await this.#parts.client.tasks.submit(request, { idempotencyKey });
+    // After its component, another one may have begun a call of its own.
+    const isOurs = (): boolean => !run.hasLeft || slot?.holds(idempotencyKey) !== false;
+    let task: Task;
+    try {
+      task = await this.#parts.client.tasks.submit(request, { idempotencyKey });
+    } catch (error) {
+      // What was refused is not submitted again. After a failed connection there may be a task, which a reload finds.
+      const isUnknown = error instanceof CalotypeError && error.code === "connection_failed";
+      if (!isUnknown && isOurs()) slot?.clear();
+      throw error;
+    }
     if (run.isCancelled) return this.#cancel(task.id);
-    slot?.write({ task: task.id });
+    if (isOurs()) slot?.write({ task: task.id });
     if (task.result !== undefined) this.#complete(run, task.result);
     else if (!run.hasLeft) await this.#follow(run, task.id);
   }

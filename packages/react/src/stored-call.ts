@@ -34,6 +34,12 @@ export class CallSlot {
     }
   }
 
+  /** Whether it has nothing, or the request with this key. */
+  holds(idempotencyKey: string): boolean {
+    const stored = this.read();
+    return stored === undefined || ("idempotencyKey" in stored && stored.idempotencyKey === idempotencyKey);
+  }
+
   write(call: StoredCall): void {
     try {
       this.#storage?.setItem(this.#key, JSON.stringify(call));

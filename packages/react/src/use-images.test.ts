@@ -256,6 +256,21 @@ describe.runIf(opened !== undefined).each(Object.keys(REACT_VERSIONS) as (keyof 
       expect(records).toMatchObject([{ charge: "0.09" }]);
     });
 
+    it("does not submit again after a reload what was refused", async () => {
+      const { page, click, status, requests } = await openPage(
+        { key: "boats" },
+        { callers: [{ id: "tester", key: CALLER_KEY, budget: "0.01" }] },
+      );
+      await click("generate");
+      await expect.poll(status).toBe("failed");
+      expect(await page.locator("#error").textContent()).toBe("CalotypeError insufficient_quota");
+
+      await page.reload();
+
+      await expect.poll(status).toBe("idle");
+      expect(posts(requests)).toHaveLength(1);
+    });
+
     it.each([
       ["of a task that does not exist any more", `{"task":"task_${"0".repeat(32)}"}`],
       ["that something else has written", "[1"],
