@@ -96,7 +96,7 @@ describe("the extraction of code", () => {
     expect(extractFromMarkdown("x.md", text)).toEqual([
       { path: "x.md", line: 3, code: "const a = 1;\n\nconst b = 2;" },
       { path: "x.md", line: 12, code: "if (a) {\n  b();\n}" },
-      { path: "x.md", line: 20, code: "const c = 3;" },
+      { path: "x.md", line: 20, code: "const c = 3;", isJsx: true },
     ]);
   });
 

@@ -9,6 +9,7 @@ import { findFiles, readText } from "./support/workspace.js";
  */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   core: [],
+  client: [],
   emulator: [],
   node: ["core"],
   express: ["node", "core"],
@@ -16,6 +17,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   next: ["core"],
   sqlite: ["core"],
   postgres: ["core"],
+  react: ["client"],
   redis: ["core"],
   s3: ["core"],
   opentelemetry: ["core"],

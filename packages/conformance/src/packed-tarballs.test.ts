@@ -250,12 +250,14 @@ export const charge: Charge = calculateCharge({
 `;
 
 const CONSUMER = `import { createServer } from "node:http";
+import { type Client, createClient, type ImagesResult } from "@calotype/client";
 import { createGateway, GatewayError, type Gateway, type GatewayOptions, type UsageRecord } from "@calotype/core";
 import { calculateCharge, type Charge } from "@calotype/core/billing";
 import { createEmulator, type Emulator } from "@calotype/emulator";
 import { toExpressHandler } from "@calotype/express";
 import { handleNodeRequest, toNodeHandler } from "@calotype/node";
 import { createTelemetry, type TelemetryOptions } from "@calotype/opentelemetry";
+import { type UseImages, useImages } from "@calotype/react";
 import { createRedisAdmissionStore } from "@calotype/redis";
 import { createS3Store, type S3Store } from "@calotype/s3";
 import { createSqliteLedger, type SqliteLedger } from "@calotype/sqlite";
@@ -282,6 +284,9 @@ export const emulator: Emulator = createEmulator({ images: "tiny" });
 export const ledger: SqliteLedger = createSqliteLedger({ path: ":memory:" });
 export const admission = createRedisAdmissionStore({ client: new Redis(), whenAway: { limits: "open" } });
 export const store: S3Store = createS3Store({ region: "eu-west-1", bucket: "abc", accessKeyId: "a", secretAccessKey: "b" });
+export const client: Client = createClient({ baseUrl: "http://localhost/ai" });
+export const images: Promise<ImagesResult> = client.generate({ model: "a", prompt: "a fox", n: 2 });
+export const useFoxes = (): UseImages => useImages({ client, storageKey: "foxes" });
 export const response: Promise<Response> = gateway.fetch(new Request("http://localhost/"));
 export const app = express().use("/ai", toExpressHandler(gateway));
 export const server = createServer(toNodeHandler(gateway));

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import S3rver from "@20minutes/s3rver";
+import { transformSync } from "esbuild";
 import { Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { extractFromMarkdown } from "./support/extract-code.js";
@@ -108,6 +109,23 @@ describe.concurrent.each(SKILLS)("%s", (path) => {
       const client = start(test, { name, file: "call.ts", code: call, env });
       expect(await client.ended).toBe(0);
       expect(client.output()).toBe("200\n");
+    });
+  }
+
+  const component = [...blocks].find(([file]) => file.endsWith(".tsx"));
+  if (component !== undefined) {
+    it("has a component that renders", async (test) => {
+      const [file, code] = component;
+      const built = transformSync(code, { loader: "tsx", jsx: "automatic" }).code;
+      write({ name, file: file.replace(".tsx", ".ts"), code: built });
+      const render = `
+        import * as components from "./${file.replace(".tsx", ".ts")}";
+        import { createElement } from "react";
+        import { renderToString } from "react-dom/server";
+        for (const one of Object.values(components)) console.log(renderToString(createElement(one)));`;
+      const page = start(test, { name, file: "render.ts", code: render });
+      expect(await page.ended).toBe(0);
+      expect(page.output()).toMatch(/^<section><button type="button">.*<p>idle<\/p><\/section>\n$/);
     });
   }
 

@@ -35,7 +35,7 @@ export {
   continuedCalls,
 } from "./features/continued-calls/continue-calls.js";
 export { cors } from "./features/cors/cors-feature.js";
-export { type EstimatesApi, estimates } from "./features/estimate/estimate.js";
+export { type EstimatesApi, type EstimatesOptions, estimates } from "./features/estimate/estimate.js";
 export { type HealthOptions, health } from "./features/health/healthz-endpoint.js";
 export { keyFunctions } from "./features/key-functions/key-source.js";
 export { type LimitsApi, type LimitsOptions, limits } from "./features/limits/limits.js";

@@ -110,7 +110,7 @@ function listFeatures(options: GatewayOptions) {
     callers(),
     refusals(),
     usage(),
-    estimates(),
+    estimates(options),
     reloading(options),
     // What is not a list is reported when the options are checked, which is later.
     ...Array.from(options.features ?? []),

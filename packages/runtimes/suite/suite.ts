@@ -6,6 +6,7 @@ import { downloads } from "./checks/downloads.ts";
 import { failures } from "./checks/failures.ts";
 import { forms } from "./checks/forms.ts";
 import { largeResponses } from "./checks/large-responses.ts";
+import { ownClient } from "./checks/own-client.ts";
 import { paths } from "./checks/paths.ts";
 import { refusals } from "./checks/refusals.ts";
 import { responses } from "./checks/responses.ts";
@@ -20,6 +21,7 @@ export const CHECKS: readonly Check[] = [
   ...responses,
   ...paths,
   ...clients,
+  ...ownClient,
   ...downloads,
   ...forms,
   ...streams,

@@ -91,6 +91,8 @@ const MAIN: readonly Group[] = [
     "Clients",
     [
       "clients/index",
+      "client",
+      "react",
       "clients/openai",
       "clients/ai-sdk",
       "clients/langchain",

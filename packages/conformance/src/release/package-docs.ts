@@ -8,6 +8,7 @@ import { type ProjectLinks, pageAddress, readProjectLinks, sourceAddress } from 
  * it has installed. What is not named here is on the site only.
  */
 export const PACKAGE_DOCS: Readonly<Record<string, readonly string[]>> = {
+  client: ["client.md"],
   core: [
     "callers.md",
     "channels.md",
@@ -48,6 +49,7 @@ export const PACKAGE_DOCS: Readonly<Record<string, readonly string[]>> = {
   node: ["adapters/node.md", "shutdown.md"],
   opentelemetry: ["telemetry.md"],
   postgres: ["ledger.md", "postgres.md"],
+  react: ["client.md", "react.md"],
   redis: ["redis.md"],
   s3: ["results.md", "s3.md"],
   sqlite: ["ledger.md"],

@@ -14,6 +14,7 @@ const COMPILER_OPTIONS = {
   moduleDetection: "force",
   declaration: false,
   declarationMap: false,
+  jsx: "react-jsx",
   // Examples may declare variables that they do not use.
   noUnusedLocals: false,
   noUnusedParameters: false,
@@ -26,7 +27,9 @@ const COMPILER_OPTIONS = {
  */
 export function compileBlocks(blocks: readonly CodeBlock[]): string[] {
   rmSync(FOLDER, { recursive: true, force: true });
-  const files = new Map(blocks.map((block, index) => [`${findHome(block.path)}/${index}.ts`, block]));
+  const files = new Map(
+    blocks.map((block, index) => [`${findHome(block.path)}/${index}.ts${block.isJsx ? "x" : ""}`, block]),
+  );
   for (const home of new Set(blocks.map(({ path }) => findHome(path)))) imitatePackage(home);
   for (const [file, { line, code }] of files) {
     // The empty lines give the code the same line numbers as in the document.
@@ -66,7 +69,7 @@ function compile(): string[] {
 }
 
 function locate(report: string, blocks: readonly CodeBlock[]): string {
-  const found = /(\d+)\.ts\((\d+),(\d+)\): (.*)$/.exec(report);
+  const found = /(\d+)\.tsx?\((\d+),(\d+)\): (.*)$/.exec(report);
   if (found === null) return report;
   const [, index, line, column, message] = found;
   return `${blocks[Number(index)]?.path ?? report}:${line}:${column} ${message}`;

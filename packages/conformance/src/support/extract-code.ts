@@ -5,12 +5,14 @@ export interface CodeBlock {
   /** The line of its first line of code, from 1. */
   readonly line: number;
   readonly code: string;
+  /** Whether it may contain JSX. */
+  readonly isJsx?: true;
 }
 
 /** The TypeScript blocks of a document. Blocks that begin with ```` ```ts fragment ```` are ignored. */
 export function extractFromMarkdown(path: string, text: string): CodeBlock[] {
   const blocks: CodeBlock[] = [];
-  let open: { readonly line: number; readonly indent: string; readonly isCode: boolean } | undefined;
+  let open: { line: number; indent: string; isCode: boolean; jsx: Pick<CodeBlock, "isJsx"> } | undefined;
   let lines: string[] = [];
   for (const [index, line] of text.split("\n").entries()) {
     const fence = /^(\s*)```(.*)$/.exec(line);
@@ -18,10 +20,11 @@ export function extractFromMarkdown(path: string, text: string): CodeBlock[] {
       lines.push(open !== undefined && line.startsWith(open.indent) ? line.slice(open.indent.length) : line);
     } else if (open === undefined) {
       const isCode = /^(?:ts|tsx|typescript)(?:\s(?!.*\bfragment\b).*)?$/.test((fence[2] ?? "").trim());
-      open = { line: index + 2, indent: fence[1] ?? "", isCode };
+      const jsx = fence[2]?.startsWith("tsx") === true ? { isJsx: true as const } : {};
+      open = { line: index + 2, indent: fence[1] ?? "", isCode, jsx };
       lines = [];
     } else {
-      if (open.isCode) blocks.push({ path, line: open.line, code: lines.join("\n") });
+      if (open.isCode) blocks.push({ path, line: open.line, code: lines.join("\n"), ...open.jsx });
       open = undefined;
     }
   }

@@ -74,8 +74,8 @@ export interface GatewayOptions extends Preferences {
   /** The prices. Without them nothing is charged, and usage records have `charge: null`. */
   billing?: BillingOptions | undefined;
   /**
-   * Whether `GET /v1/models` shows the price of each model for the caller's group. Needs `billing`; without it there are no
-   * prices to show. Default `false`.
+   * Whether `GET /v1/models` shows the price of each model for the caller's group, and `POST …/estimate` the charge. Needs
+   * `billing`; without it there are no prices to show. Default `false`.
    */
   showPrices?: boolean | undefined;
   /**

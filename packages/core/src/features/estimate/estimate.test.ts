@@ -121,6 +121,70 @@ describe("a request whose caller the host names", () => {
   });
 });
 
+describe("POST …/estimate", () => {
+  const ask = (gateway: Gateway, path: string, init: RequestInit = {}): Promise<Response> =>
+    gateway.fetch(
+      new Request(`http://localhost/v1/images/${path}/estimate`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${CALLER_KEY}`, "content-type": "application/json" },
+        body: JSON.stringify(query({ n: 3, images: undefined }).fields),
+        ...init,
+      }),
+    );
+
+  it("tells a caller the most that a request would be charged, and sends nothing", async () => {
+    const { gateway, calls } = create({ billing: BILLING, showPrices: true });
+    const response = await ask(gateway, "generations");
+
+    expect(response.status).toBe(200);
+    expect(response.headers.get("x-request-id")).toMatch(/^req_/);
+    expect(await response.json()).toEqual({ model: MODEL, max_images: 3, charge: "0.6", ignored: [] });
+    expect(calls).toEqual([]);
+    expect(await gateway.usage.balance("me")).toEqual({ settled: "0", held: "0" });
+  });
+
+  it.each([
+    ["without `showPrices`", { billing: BILLING }],
+    ["without `billing`", { billing: undefined }],
+  ])("has no charge %s", async (_what, options) => {
+    const response = await ask(create(options).gateway, "generations");
+    expect(await response.json()).toMatchObject({ max_images: 3, charge: null });
+  });
+
+  it("says which size an edit would have, and which fields would have no effect", async () => {
+    const { gateway } = create({ billing: BILLING, showPrices: true, sizes: "nearest" });
+    const fields = { size: "1x1", images: [{ image_url: "https://nowhere.test/1.png" }], partial_images: 1 };
+    const response = await ask(gateway, "edits", { body: JSON.stringify(query(fields).fields) });
+    expect(await response.json()).toEqual({
+      model: MODEL,
+      max_images: 1,
+      charge: "0.2",
+      size: expect.stringMatching(/^\d+x\d+$/),
+      ignored: expect.any(Array),
+    });
+  });
+
+  it.each<[what: string, path: string, init: RequestInit, expected: object]>([
+    ["a wrong key", "generations", { headers: { authorization: "Bearer x" } }, { code: "invalid_api_key" }],
+    ["a wrong field", "generations", { body: JSON.stringify(query({ n: 0.5 }).fields) }, { param: "n" }],
+    ["an edit without images", "edits", {}, { message: "image is required" }],
+    ["a body that is no JSON", "generations", { body: "{" }, { code: "invalid_request_error" }],
+    ["a form", "edits", { headers: KEY, body: new FormData() }, { code: "unsupported_media_type" }],
+    ["another method", "generations", { method: "GET", body: null }, { code: "method_not_allowed" }],
+  ])("refuses %s as the request itself is refused", async (_what, path, init, expected) => {
+    const { gateway } = create({ billing: BILLING });
+    const response = await ask(gateway, path, init);
+    expect(response.status).toBeLessThan(500);
+    expect(await response.json()).toMatchObject({ error: expected });
+  });
+
+  it("refuses a body above the limit of JSON bodies", async () => {
+    const { gateway } = create({ bodyLimits: { json: 1024 } });
+    const body = JSON.stringify(query({ prompt: "x".repeat(2_000) }).fields);
+    expect((await ask(gateway, "generations", { body })).status).toBe(413);
+  });
+});
+
 describe("what is in effect now", () => {
   it("shows the price tables", async () => {
     const priced = create({ billing: { ...BILLING, group_ratio: undefined } });

@@ -68,6 +68,19 @@ function file(description: string): JsonSchema {
   };
 }
 
+const GENERATION = anyOf(
+  "SeedreamRequest",
+  "SeedreamLayersRequest",
+  "QwenImageRequest",
+  "QwenImageShorthandRequest",
+  "OpenAIRequest",
+  "GeminiRequest",
+);
+const EDIT = anyOf("SeedreamEditRequest", "QwenImageEditRequest", "OpenAIEditRequest", "GeminiEditRequest");
+const FOX_AT_NIGHT = { ...FOX, prompt: "at night", images: [{ image_url: "https://example.com/fox.png" }] };
+
+const ESTIMATE_ERRORS = errors([400, 401, 403, 404, 405, 408, 413, 415, 429, 500, 503]);
+
 /** All paths of the gateway and their operations. */
 export const PATHS: JsonSchema = {
   "/v1/images/generations": {
@@ -79,14 +92,7 @@ export const PATHS: JsonSchema = {
       parameters: OF_REQUESTS,
       requestBody: body({
         "application/json": {
-          schema: anyOf(
-            "SeedreamRequest",
-            "SeedreamLayersRequest",
-            "QwenImageRequest",
-            "QwenImageShorthandRequest",
-            "OpenAIRequest",
-            "GeminiRequest",
-          ),
+          schema: GENERATION,
           example: FOX,
         },
       }),
@@ -103,16 +109,31 @@ export const PATHS: JsonSchema = {
       requestBody: body({
         "multipart/form-data": { schema: ref("EditForm") },
         "application/json": {
-          schema: anyOf(
-            "SeedreamEditRequest",
-            "QwenImageEditRequest",
-            "OpenAIEditRequest",
-            "GeminiEditRequest",
-          ),
-          example: { ...FOX, prompt: "at night", images: [{ image_url: "https://example.com/fox.png" }] },
+          schema: EDIT,
+          example: FOX_AT_NIGHT,
         },
       }),
       responses: { 200: images("ImagesResponse", true), 202: ACCEPTED, ...imageErrors() },
+    },
+  },
+  "/v1/images/generations/estimate": {
+    post: {
+      operationId: "estimateImage",
+      tags: ["Images"],
+      summary: "What a request for images would be charged at most",
+      description: "Nothing is sent, held or counted.",
+      requestBody: body({ "application/json": { schema: GENERATION, example: FOX } }),
+      responses: { 200: json("The estimate.", "Estimate"), ...ESTIMATE_ERRORS },
+    },
+  },
+  "/v1/images/edits/estimate": {
+    post: {
+      operationId: "estimateEdit",
+      tags: ["Images"],
+      summary: "What an edit would be charged at most",
+      description: "Nothing is sent, held or counted. The images are not loaded, so any links count as well.",
+      requestBody: body({ "application/json": { schema: EDIT, example: FOX_AT_NIGHT } }),
+      responses: { 200: json("The estimate.", "Estimate"), ...ESTIMATE_ERRORS },
     },
   },
   "/api/v3/images/generations": {

@@ -148,6 +148,19 @@ const sizes = object(
   { allBut: ["multiple_of"] },
 );
 
+const estimate = object(
+  {
+    model: string("The service's name of the model."),
+    max_images: integer("The most images that the request can make."),
+    charge: orNull(
+      string("The most that the request can be charged, a decimal. `null`: the server does not show prices."),
+    ),
+    size: string("The size that is requested in place of that of the request. Absent: the same."),
+    ignored: list({ type: "string" }, "Known fields that would have no effect."),
+  },
+  ["model", "max_images", "charge", "ignored"],
+);
+
 const model = object(
   {
     id: string("The name to send as `model`."),
@@ -224,6 +237,7 @@ export function createResponseSchemas(): Readonly<Record<string, JsonSchema>> {
     DashScopeResponse: nativeObject("DashScope's own response."),
     ModelSizes: sizes,
     ModelCapabilities: capabilities,
+    Estimate: estimate,
     Model: model,
     ModelList: object({ object: { const: "list" }, data: list(ref("Model")) }, ["object", "data"]),
     Task: object(taskFields, { allBut: ["ended_at", "images", "result", "error"] }),
