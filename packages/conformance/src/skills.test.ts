@@ -76,9 +76,10 @@ describe.concurrent.each(SKILLS)("%s", (path) => {
 
   it("has a file name for each block", () => expect([...blocks.keys()]).not.toContain(""));
 
-  const server = blocks.get("server.ts");
-  if (server !== undefined) {
-    it("has a server that makes an image for its client, and ends when it is told to", async (test) => {
+  const server = blocks.get("server.ts") ?? "";
+  it.runIf(server !== "")(
+    "has a server that makes an image for its client, and ends when it is told to",
+    async (test) => {
       const service = SERVICES[name];
       if (service !== undefined && !(await canUse(service, urlOf(service)))) return test.skip();
       const env = { ...(await environment()), PORT: String(await findFreePort()) };
@@ -89,13 +90,12 @@ describe.concurrent.each(SKILLS)("%s", (path) => {
       expect(check.output()).toMatch(/^https?:\/\/\S+\n$/);
       running.child.kill("SIGTERM");
       expect(await running.ended).toBe(0);
-    });
-  }
+    },
+  );
 
-  const route = blocks.get("app/ai/[...path]/route.ts");
-  if (route !== undefined) {
-    it("has a route that makes an image", async (test) => {
-      const call = `
+  const route = blocks.get("app/ai/[...path]/route.ts") ?? "";
+  it.runIf(route !== "")("has a route that makes an image", async (test) => {
+    const call = `
         import { POST } from "./route.ts";
         const params = Promise.resolve({ path: ["v1", "images", "generations"] });
         const response = await POST(new Request("http://localhost/ai/v1/images/generations", {
@@ -104,36 +104,33 @@ describe.concurrent.each(SKILLS)("%s", (path) => {
           body: JSON.stringify({ model: "doubao-seedream-4-5-251128", prompt: "An oak tree", size: "2048x2048" }),
         }), { params });
         console.log(response.status);`;
-      const env = await environment();
-      write({ name, file: "route.ts", code: route });
-      const client = start(test, { name, file: "call.ts", code: call, env });
-      expect(await client.ended).toBe(0);
-      expect(client.output()).toBe("200\n");
-    });
-  }
+    const env = await environment();
+    write({ name, file: "route.ts", code: route });
+    const client = start(test, { name, file: "call.ts", code: call, env });
+    expect(await client.ended).toBe(0);
+    expect(client.output()).toBe("200\n");
+  });
 
-  const component = [...blocks].find(([file]) => file.endsWith(".tsx"));
-  if (component !== undefined) {
-    it("has a component that renders", async (test) => {
-      const [file, code] = component;
-      const built = transformSync(code, { loader: "tsx", jsx: "automatic" }).code;
-      write({ name, file: file.replace(".tsx", ".ts"), code: built });
-      const render = `
-        import * as components from "./${file.replace(".tsx", ".ts")}";
+  const [component = "", source = ""] = [...blocks].find(([each]) => each.endsWith(".tsx")) ?? [];
+  it.runIf(component !== "")("has a component that renders", async (test) => {
+    const built = transformSync(source, { loader: "tsx", jsx: "automatic" }).code;
+    write({ name, file: "component.ts", code: built });
+    const render = `
+        import * as components from "./component.ts";
         import { createElement } from "react";
         import { renderToString } from "react-dom/server";
         for (const one of Object.values(components)) console.log(renderToString(createElement(one)));`;
-      const page = start(test, { name, file: "render.ts", code: render });
-      expect(await page.ended).toBe(0);
-      expect(page.output()).toMatch(/^<section><button type="button">.*<p>idle<\/p><\/section>\n$/);
-    });
-  }
+    const page = start(test, { name, file: "render.ts", code: render });
+    expect(await page.ended).toBe(0);
+    expect(page.output()).toMatch(/^<section><button type="button">.*<p>idle<\/p><\/section>\n$/);
+  });
 
   const tests = [...blocks].filter(([file]) => file.endsWith(".test.ts"));
   it.runIf(tests.length > 0)("has tests that pass", async (context) => {
-    for (const [file, code] of tests) {
-      const test = start(context, { name, file, code, args: ["--test"] });
-      expect(await test.ended, test.output()).toBe(0);
+    for (const [testFile, testCode] of tests) {
+      const test = start(context, { name, file: testFile, code: testCode, args: ["--test"] });
+      const exitCode = await test.ended;
+      expect(`${exitCode}\n${test.output()}`).toMatch(/^0\n/);
     }
   });
 });

@@ -1,8 +1,14 @@
-import type { PostgresClient, PostgresNotification, PostgresPool, PostgresQuery } from "./pool.js";
+import { EventEmitter } from "node:events";
+import type { PostgresClient, PostgresPool, PostgresQuery } from "./pool.js";
 
 /** A statement of postgres.js. */
-interface PendingQuery extends PromiseLike<unknown> {
+interface PendingQuery<Result = unknown> extends PromiseLike<Result> {
   cancel(): unknown;
+}
+
+/** The rows of a statement, with the bytes of each column. */
+interface RawResult extends ArrayLike<readonly (Uint8Array | null)[]> {
+  readonly columns?: readonly { readonly name: string }[];
 }
 
 /** What sends statements: all connections, or one that is reserved. */
@@ -13,7 +19,7 @@ interface Sql {
     options?: { prepare?: boolean },
   ): PendingQuery & {
     /** Returns each column as the bytes that PostgreSQL sends. */
-    raw(): PendingQuery;
+    raw(): PendingQuery<RawResult>;
   };
   readonly typed: (value: string, oid: number) => unknown;
 }
@@ -77,20 +83,15 @@ function poolOf(sql: PostgresJs): PostgresPool {
  */
 const UNKNOWN_TYPE = 705;
 
-interface Listeners {
-  readonly end: Set<() => void>;
-  readonly notification: Set<(message: PostgresNotification) => void>;
-}
-
 /** A connection of postgres.js. It is reserved with the first statement. `LISTEN` uses the connection that postgres.js has for it. */
-class PostgresJsClient implements PostgresClient {
+class PostgresJsClient extends EventEmitter implements PostgresClient {
   readonly #sql: PostgresJs;
-  readonly #listeners: Listeners = { end: new Set(), notification: new Set() };
   #connection: Promise<ReservedSql> | undefined;
   #running: PendingQuery | undefined;
   #unlisten: (() => Promise<unknown>) | undefined;
 
   constructor(sql: PostgresJs) {
+    super();
     this.#sql = sql;
   }
 
@@ -100,14 +101,6 @@ class PostgresJsClient implements PostgresClient {
     if (this.#unlisten !== undefined) return await this.#send(this.#sql, text, values);
     this.#connection ??= this.#sql.reserve();
     return await this.#send(await this.#connection, text, values);
-  }
-
-  on(event: string, listener: (...args: never[]) => void): this {
-    if (event === "end") this.#listeners.end.add(listener as () => void);
-    if (event === "notification") {
-      this.#listeners.notification.add(listener as (message: PostgresNotification) => void);
-    }
-    return this;
   }
 
   release(destroy = false): void {
@@ -130,18 +123,16 @@ class PostgresJsClient implements PostgresClient {
 
   async #listen(channel: string): ReturnType<PostgresClient["query"]> {
     let isListening = false;
-    const { unlisten } = await this.#sql.listen(
+    const listening = await this.#sql.listen(
       channel,
-      (payload) => {
-        for (const listener of this.#listeners.notification) listener({ payload });
-      },
+      (payload) => this.emit("notification", { payload }),
       () => {
         // postgres.js has connected again. Notifications may be missed, so this is the end of the connection for the ledger.
-        if (isListening) for (const listener of this.#listeners.end) listener();
+        if (isListening) this.emit("end");
         isListening = true;
       },
     );
-    this.#unlisten = unlisten;
+    this.#unlisten = () => listening.unlisten();
     return { rows: [] };
   }
 
@@ -167,7 +158,8 @@ class PostgresJsClient implements PostgresClient {
 /** A value as PostgreSQL reads it, in the same way as `pg` writes it. */
 function toText(value: unknown): string {
   if (Array.isArray(value)) return `{${value.map(toItem).join(",")}}`;
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  if (typeof value === "string") return value;
+  return typeof value === "number" || typeof value === "bigint" ? String(value) : JSON.stringify(value);
 }
 
 function toItem(value: unknown): string {
@@ -176,15 +168,10 @@ function toItem(value: unknown): string {
   return `"${toText(value).replaceAll(/["\\]/g, "\\$&")}"`;
 }
 
-interface RawResult extends ArrayLike<readonly (Uint8Array | null)[]> {
-  readonly columns?: readonly { readonly name: string }[];
-}
-
 const decoder = new TextDecoder();
 
 /** Returns the rows of a statement. Several statements have several results, and the ledger reads none of them. */
-function toRows(result: unknown): Readonly<Record<string, unknown>>[] {
-  const rows = result as RawResult;
+function toRows(rows: RawResult): Readonly<Record<string, unknown>>[] {
   const { columns } = rows;
   if (columns === undefined) return [];
   return Array.from(rows, (row) =>

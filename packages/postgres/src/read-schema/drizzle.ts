@@ -5,7 +5,7 @@
  */
 import { bigint, integer, json, numeric, pgSchema, primaryKey, text, timestamp } from "drizzle-orm/pg-core";
 
-export const calotype = pgSchema("calotype");
+const calotype = pgSchema("calotype");
 
 export const balances = calotype.table(
   "balances",

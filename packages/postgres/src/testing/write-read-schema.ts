@@ -42,23 +42,29 @@ interface Table {
   readonly primaryKey: readonly string[];
 }
 
+interface ColumnType {
+  readonly drizzle: string;
+  readonly prisma: string;
+  readonly attribute?: string;
+}
+
 /** The types of columns, for Drizzle and for Prisma. */
 const TYPES = {
-  text: { drizzle: () => "text()", prisma: "String" },
-  _text: { drizzle: () => "text().array()", prisma: "String[]" },
-  bool: { drizzle: () => "boolean()", prisma: "Boolean" },
-  int2: { drizzle: () => "smallint()", prisma: "Int", attribute: " @db.SmallInt" },
-  int4: { drizzle: () => "integer()", prisma: "Int" },
-  int8: { drizzle: () => 'bigint({ mode: "bigint" })', prisma: "BigInt" },
-  json: { drizzle: () => "json()", prisma: "Json", attribute: " @db.Json" },
-  numeric: { drizzle: () => "numeric()", prisma: "Decimal" },
+  text: { drizzle: "text()", prisma: "String" },
+  _text: { drizzle: "text().array()", prisma: "String[]" },
+  bool: { drizzle: "boolean()", prisma: "Boolean" },
+  int2: { drizzle: "smallint()", prisma: "Int", attribute: " @db.SmallInt" },
+  int4: { drizzle: "integer()", prisma: "Int" },
+  int8: { drizzle: 'bigint({ mode: "bigint" })', prisma: "BigInt" },
+  json: { drizzle: "json()", prisma: "Json", attribute: " @db.Json" },
+  numeric: { drizzle: "numeric()", prisma: "Decimal" },
   timestamptz: {
-    drizzle: () => "timestamp({ withTimezone: true })",
+    drizzle: "timestamp({ withTimezone: true })",
     prisma: "DateTime",
     attribute: " @db.Timestamptz(6)",
   },
-  uuid: { drizzle: () => "uuid()", prisma: "String", attribute: " @db.Uuid" },
-} as const;
+  uuid: { drizzle: "uuid()", prisma: "String", attribute: " @db.Uuid" },
+} as const satisfies Record<string, ColumnType>;
 
 /** Reads the tables of a ledger that has migrated. */
 export async function readTables(pool: Pool, schema: string): Promise<readonly Table[]> {
@@ -93,45 +99,44 @@ migrations. Copy this file into your app, and read with it: only the ledger may 
 the name "calotype".`;
 
 export function writeDrizzleSchema(tables: readonly Table[]): string {
-  const used = [
-    ...new Set(tables.flatMap(({ columns }) => columns.map(({ type }) => TYPES[type].drizzle()))),
-  ];
+  const used = [...new Set(tables.flatMap(({ columns }) => columns.map(({ type }) => TYPES[type].drizzle)))];
   const names = [...new Set(used.map((call) => /^\w+/.exec(call)?.[0] ?? "")), "pgSchema", "primaryKey"];
-  const columnOf = ({ name, type, isNullable }: Column): string => {
-    const [call = "", rest = ""] = TYPES[type].drizzle().split(/(?<=^\w+\()/);
-    const first = rest.startsWith(")") ? `"${name}"` : `"${name}", `;
-    return `  ${toCamelCase(name)}: ${call}${first}${rest}${isNullable ? "" : ".notNull()"},\n`;
-  };
   const tableOf = ({ name, columns, primaryKey }: Table): string => {
     const key = primaryKey.map((column) => `table.${toCamelCase(column)}`).join(", ");
-    return `export const ${toCamelCase(name)} = calotype.table(\n  "${name}",\n  {\n${columns.map(columnOf).join("").replaceAll(/^ {2}/gm, "    ")}  },\n  (table) => [primaryKey({ columns: [${key}] })],\n);\n`;
+    return `export const ${toCamelCase(name)} = calotype.table(\n  "${name}",\n  {\n${columns.map(toDrizzleColumn).join("")}  },\n  (table) => [primaryKey({ columns: [${key}] })],\n);\n`;
   };
   return [
     `/*\n${NOTE.replaceAll(/^/gm, " * ")}\n */\n`,
     `import { ${names.toSorted().join(", ")} } from "drizzle-orm/pg-core";\n\n`,
-    `export const calotype = pgSchema("calotype");\n\n`,
+    `const calotype = pgSchema("calotype");\n\n`,
     tables.map(tableOf).join("\n"),
   ].join("");
 }
 
 export function writePrismaSchema(tables: readonly Table[]): string {
-  const columnOf = ({ name, type, isNullable }: Column): string => {
-    const { prisma } = TYPES[type];
-    const attribute = "attribute" in TYPES[type] ? TYPES[type].attribute : "";
-    const field = toCamelCase(name);
-    const map = field === name ? "" : ` @map("${name}")`;
-    return `  ${field} ${prisma}${isNullable ? "?" : ""}${map}${attribute}\n`;
-  };
   const tableOf = ({ name, columns, primaryKey }: Table): string => {
     const model = toCamelCase(`_${name}`);
     const key = primaryKey.map(toCamelCase).join(", ");
-    return `model ${model} {\n${columns.map(columnOf).join("")}\n  @@id([${key}])\n  @@map("${name}")\n  @@schema("calotype")\n}\n`;
+    return `model ${model} {\n${columns.map(toPrismaColumn).join("")}\n  @@id([${key}])\n  @@map("${name}")\n  @@schema("calotype")\n}\n`;
   };
   return [
     `${NOTE.replaceAll(/^/gm, "// ")}\n\n`,
     `datasource db {\n  provider = "postgresql"\n  schemas  = ["calotype"]\n}\n\n`,
     tables.map(tableOf).join("\n"),
   ].join("");
+}
+
+function toDrizzleColumn({ name, type, isNullable }: Column): string {
+  const [call = "", rest = ""] = TYPES[type].drizzle.split(/(?<=^\w+\()/);
+  const first = rest.startsWith(")") ? `"${name}"` : `"${name}", `;
+  return `    ${toCamelCase(name)}: ${call}${first}${rest}${isNullable ? "" : ".notNull()"},\n`;
+}
+
+function toPrismaColumn({ name, type, isNullable }: Column): string {
+  const { prisma, attribute = "" }: ColumnType = TYPES[type];
+  const field = toCamelCase(name);
+  const map = field === name ? "" : ` @map("${name}")`;
+  return `  ${field} ${prisma}${isNullable ? "?" : ""}${map}${attribute}\n`;
 }
 
 function toCamelCase(name: string): string {

@@ -299,7 +299,12 @@ describe("a pause and the admission store", () => {
   });
 
   it("is known to its own process only if the store keeps no pauses", async () => {
-    const { setPause: _setPause, ...admission } = createMemoryAdmissionStore();
+    const memory = createMemoryAdmissionStore();
+    const admission: AdmissionStore = {
+      admit: (request) => memory.admit(request),
+      finish: (request, outcome) => memory.finish(request, outcome),
+      setCooldown: (channel, cooldown) => memory.setCooldown(channel, cooldown),
+    };
     const [first, other] = [1, 2].map(() => createTestGateway(undefined, { ...SINGLE, admission }));
     await first?.gateway.pauseChannel("one");
     await first?.gateway.checkStatus();
