@@ -60,6 +60,15 @@ describe("a stream that is relayed", () => {
     expect(hadTurn).toBe(true);
   });
 
+  it("lets other work have its turn after thousands of lines in short chunks", async () => {
+    const events = "data: a\n\n".repeat(100);
+    const { next } = relay(endedSource(...Array.from({ length: 50 }, () => events)));
+    let hadTurn = false;
+    setImmediate(() => (hadTurn = true));
+    for (let chunks = 0; chunks < 50; chunks++) await next();
+    expect(hadTurn).toBe(true);
+  });
+
   it("passes [DONE] and unknown events on", async () => {
     const text = `event: image_generation.partial_image\ndata: {}\n\ndata: [DONE]\n\n`;
     const { stream, events } = relay(endedSource(text));

@@ -209,7 +209,6 @@ export function createCallers(parts: CallersParts): Callers {
         audit: { by, action: "create", details: writeDetails(fields) },
       }));
       if (created === undefined) throw exists(id, "exists already or was revoked");
-      onChange(id);
       return { caller: describeCaller(created), key };
     },
     async find(id) {
