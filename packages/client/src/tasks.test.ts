@@ -99,7 +99,7 @@ it("a task of a list is waited for like any other: it has no result there", asyn
   expect((await client.tasks.wait(task ?? "")).data).toHaveLength(3);
 });
 
-it("a task that waits can be cancelled, and whoever waits for it learns that", async () => {
+it("a task that waits can be cancelled, and the client that waits for it learns that", async () => {
   const { client } = await open({ tasks: { concurrency: 0 } });
   const { id } = await client.tasks.submit(REQUEST);
   const waiting = client.tasks.wait(id).catch((error: unknown) => error);

@@ -178,10 +178,10 @@ async function open(
     sent.push(token);
     const path = library.toEmulated(request.url ?? "");
     const respond = async (body: string): Promise<void> => {
-      const answer = service.accepts(token)
+      const emulated = service.accepts(token)
         ? await emulator.fetch(`http://127.0.0.1${path}`, { method: "POST", headers: EMULATED, body })
         : Response.json({ error: { code: "401", message: `The token ${token} is wrong.` } }, { status: 401 });
-      response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
+      response.writeHead(emulated.status, Object.fromEntries(emulated.headers)).end(await emulated.text());
     };
     void text(request).then(respond);
   });

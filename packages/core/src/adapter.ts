@@ -9,6 +9,7 @@ export {
   readMountOptions,
   type WebHost,
 } from "./kernel/web-host.js";
+export { findOrigin } from "./request/route.js";
 export type { Awaitable } from "./util/async.js";
 export { type ChunkFlow, type ChunkSink, openFlow } from "./util/chunk-flow.js";
 export { allowFreeing, freeChunk, isFreeable } from "./util/free-chunk.js";

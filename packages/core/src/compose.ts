@@ -37,7 +37,7 @@ export {
 export { cors } from "./features/cors/cors-feature.js";
 export { type EstimatesApi, type EstimatesOptions, estimates } from "./features/estimate/estimate.js";
 export { type HealthOptions, health } from "./features/health/healthz-endpoint.js";
-export { keyFunctions } from "./features/key-functions/key-source.js";
+export { keyFunctions } from "./features/key-functions/key-functions.js";
 export { type LimitsApi, type LimitsOptions, limits } from "./features/limits/limits.js";
 export { type ModelsListOptions, modelsList } from "./features/models-list/models-endpoint.js";
 export { type OpenApiOptions, openapi } from "./features/openapi/openapi-endpoint.js";

@@ -7,7 +7,7 @@ import { continuedCalls } from "./features/continued-calls/continue-calls.js";
 import { createCorsFeature } from "./features/cors/cors-feature.js";
 import { type EstimatesApi, estimates } from "./features/estimate/estimate.js";
 import { health } from "./features/health/healthz-endpoint.js";
-import { keyFunctions } from "./features/key-functions/key-source.js";
+import { keyFunctions } from "./features/key-functions/key-functions.js";
 import { createLimitsFeature, type LimitsApi } from "./features/limits/limits.js";
 import { createMemoryAdmissionStore } from "./features/limits/memory-store.js";
 import { createMemoryLedger } from "./features/memory-ledger/memory-ledger.js";
@@ -94,7 +94,7 @@ function listFeatures(options: GatewayOptions) {
   return [
     telemetry(options),
     createCorsFeature(options.cors),
-    createSignedInUsersFeature({ origins: options.cors?.origins, publicUrl: options.results?.publicUrl }),
+    createSignedInUsersFeature({ publicUrl: options.results?.publicUrl }),
     createLimitsFeature({ admission, limits: options.limits, idempotency: options.idempotency }),
     modelsList(options),
     options.results && createResultsFeature(options.results, afterImage),

@@ -15,7 +15,7 @@ export interface GatewayCall {
 }
 
 /** The gateway's response, with its whole body. */
-export interface GatewayAnswer extends Pick<GatewayResponse, "status" | "headers"> {
+export interface CompleteResponse extends Pick<GatewayResponse, "status" | "headers"> {
   readonly bytes: Uint8Array;
 }
 
@@ -54,7 +54,7 @@ export class CallerGateway {
   }
 
   /** Does not reject: a refusal is a response too. */
-  async send(call: GatewayCall): Promise<GatewayAnswer> {
+  async send(call: GatewayCall): Promise<CompleteResponse> {
     const { host } = this.#parts;
     const request = this.#toRequest(call);
     const { status, headers, body } = await (host.handle(request) ?? host.notFound(request));
@@ -149,6 +149,6 @@ async function readBody(body: GatewayResponse["body"]): Promise<Uint8Array> {
 const objectSchema = z.record(z.string(), z.unknown());
 
 /** Parses the body of a response. All responses of the gateway but images are JSON objects. */
-export function parseAnswer({ bytes }: Pick<GatewayAnswer, "bytes">): Json {
+export function parseResponse({ bytes }: Pick<CompleteResponse, "bytes">): Json {
   return objectSchema.parse(JSON.parse(new TextDecoder().decode(bytes)));
 }

@@ -1,6 +1,6 @@
 import type { CallToolResult, McpServer } from "@modelcontextprotocol/server";
 import * as z from "zod";
-import { type CallerGateway, type GatewayAnswer, type Json, parseAnswer } from "./caller-gateway.js";
+import { type CallerGateway, type CompleteResponse, type Json, parseResponse } from "./caller-gateway.js";
 import { listImages, toDataUrl, toImageResult, toRefusal, toResult } from "./tool-result.js";
 
 const common = {
@@ -160,7 +160,7 @@ async function makeImages(
 }
 
 /** Only tasks of the caller itself are found. */
-function readTask(gateway: CallerGateway, id: string, waitSeconds: number): Promise<GatewayAnswer> {
+function readTask(gateway: CallerGateway, id: string, waitSeconds: number): Promise<CompleteResponse> {
   const path = `/v1/images/tasks/${encodeURIComponent(id)}?wait=${waitSeconds}`;
   return gateway.send({ method: "GET", path });
 }
@@ -168,9 +168,9 @@ function readTask(gateway: CallerGateway, id: string, waitSeconds: number): Prom
 /** Returns a link or a data URL, which the gateway checks like those of every client; or the refusal of the call. */
 async function resolveImage(gateway: CallerGateway, given: ImageArgument): Promise<string | CallToolResult> {
   if (typeof given === "string") return given;
-  const answer = await readTask(gateway, given.task_id, 0);
-  if (answer.status >= 400) return toResult(answer);
-  const task = parseAnswer(answer);
+  const response = await readTask(gateway, given.task_id, 0);
+  if (response.status >= 400) return toResult(response);
+  const task = parseResponse(response);
   const found = listImages(task)[given.index];
   if (found?.b64_json) return toDataUrl(found.b64_json);
   if (found?.url) return (await gateway.openStoredImage(found.url)) ?? found.url;

@@ -102,7 +102,7 @@ async function respondToMessage(
   { request, configured, id }: McpRequest,
 ): Promise<GatewayResponse> {
   checkMethod(request);
-  checkOrigin(request, { app: appOrigin, cors: kernel.contributed().cors });
+  checkOrigin(request, { app: appOrigin, others: kernel.contributed().cors?.origins });
   const found = configured.authenticate(request);
   // Awaited only if it is a promise, see `Authenticator`.
   const caller = "then" in found ? await found : found;

@@ -1,25 +1,25 @@
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
 import * as z from "zod";
-import { type GatewayAnswer, type Json, parseAnswer } from "./caller-gateway.js";
+import { type CompleteResponse, type Json, parseResponse } from "./caller-gateway.js";
 
 /** The result of a tool whose response is shown as it is: a list, or an error. */
-export function toResult(answer: GatewayAnswer): CallToolResult {
-  return answer.status < 400 ? toTextResult(parseAnswer(answer)) : toErrorResult(answer);
+export function toResult(response: CompleteResponse): CallToolResult {
+  return response.status < 400 ? toTextResult(parseResponse(response)) : toErrorResult(response);
 }
 
 /**
  * The result of a tool that returns images, or a task that may have some: each image as a link or as image content, and then the
  * response as text, without the base64.
  */
-export function toImageResult(answer: GatewayAnswer): CallToolResult {
-  if (answer.status >= 400) return toErrorResult(answer);
-  const body = parseAnswer(answer);
+export function toImageResult(response: CompleteResponse): CallToolResult {
+  if (response.status >= 400) return toErrorResult(response);
+  const body = parseResponse(response);
   const images = listImages(body).flatMap((image, index) => toContent(image, `image ${index + 1}`));
   return toTextResult(
     {
-      request_id: answer.headers["x-request-id"],
-      charge: answer.headers["x-calotype-charge"],
-      ignored: answer.headers["x-calotype-ignored"],
+      request_id: response.headers["x-request-id"],
+      charge: response.headers["x-calotype-charge"],
+      ignored: response.headers["x-calotype-ignored"],
       ...withoutBase64(body),
     },
     images,
@@ -89,8 +89,8 @@ function toTextResult(object: Json, content: readonly ContentBlock[] = []): Call
 const errorSchema = z.object({ error: z.looseObject({ code: z.string(), message: z.string() }) });
 type ErrorFields = z.infer<typeof errorSchema>["error"];
 
-function toErrorResult({ headers, bytes }: GatewayAnswer): CallToolResult {
-  const { error } = errorSchema.parse(parseAnswer({ bytes }));
+function toErrorResult({ headers, bytes }: CompleteResponse): CallToolResult {
+  const { error } = errorSchema.parse(parseResponse({ bytes }));
   const retryAfter = headers["retry-after"];
   return toErrorContent({
     ...error,

@@ -6,22 +6,12 @@ import { Pool as NeonPool, neonConfig } from "@neondatabase/serverless";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe } from "vitest";
 import { WebSocketServer } from "ws";
-import { describeCallers } from "../caller-suite.js";
 import type { Clock } from "../ledger-suite/clock.js";
 import { createOpened } from "../ledger-suite/open-ledger.js";
-import {
-  describeBudgetStore,
-  describeHistory,
-  describeKeptHolds,
-  describeLedger,
-  describeReports,
-} from "../ledger-suite.js";
-import { describeOutboxes } from "../outbox-suite.js";
-import { describeRefusals } from "../refusal-suite.js";
 import { describeWithService } from "../support/needs-service.js";
 import { POSTGRES, useTestSchema } from "../support/postgres-service.js";
 import { isFull } from "../support/test-run.js";
-import { describeTasks } from "../task-suite.js";
+import { describePostgresBasics, describePostgresRest } from "./describe-postgres.js";
 
 /*
  * The pools that apps have besides that of `pg`. In `npm test` the money, the outbox and the callers, whose changes are told by
@@ -67,19 +57,9 @@ function describeOn(
         if (started === undefined) throw new Error("The pool starts with the first test.");
         return createPostgresLedger({ pool: started.pool, schema, now });
       }, empty);
-    const store = { isDurable: true, isShared: true };
     const title = `in PostgreSQL by ${name}`;
-
-    describeLedger(title, open, { ...store, randomRuns: RUNS });
-    describeOutboxes(title, open, store);
-    describeCallers(title, open, { ...store, tellsOthers: true });
-    if (!isFull()) return;
-    describeReports(title, open);
-    describeBudgetStore(title, open, store);
-    describeHistory(title, open, store);
-    describeKeptHolds(title, open, store);
-    describeTasks(title, open, { ...store, canContinue: true, randomRuns: RUNS });
-    describeRefusals(title, open);
+    describePostgresBasics(title, open, RUNS);
+    if (isFull()) describePostgresRest(title, open, RUNS);
   });
 }
 

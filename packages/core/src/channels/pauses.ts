@@ -25,3 +25,8 @@ export interface Pauses {
   /** The error of a request whose model has no channel that is not paused. Nothing was sent, held or charged. */
   createError(model: string): GatewayError;
 }
+
+/** @param now milliseconds since 1970 */
+export function hasPauseEnded({ until }: ChannelPause, now: number): boolean {
+  return until !== undefined && Date.parse(until) <= now;
+}

@@ -54,8 +54,3 @@ export interface ChannelPause {
   /** Why, in the words of the operator. */
   readonly note?: string;
 }
-
-/** @param now milliseconds since 1970 */
-export function hasPauseEnded({ until }: ChannelPause, now: number): boolean {
-  return until !== undefined && Date.parse(until) <= now;
-}

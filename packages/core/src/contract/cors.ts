@@ -2,6 +2,8 @@ import type { GatewayRequest, GatewayResponse } from "../http.js";
 
 /** Requests that a browser sends for a web page of another origin (Fetch standard, CORS protocol). */
 export interface Cors {
+  /** The origins that the option names. None with `"*"`. */
+  readonly origins: ReadonlySet<string>;
   /**
    * Returns the method that a preflight request announces. `undefined` for any other request, without the option `cors`,
    * and for an origin that is not allowed: such a request is treated like any other.

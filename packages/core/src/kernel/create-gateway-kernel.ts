@@ -229,7 +229,7 @@ function createConfigure<Options extends RelatedOptions>(
   return ({ options, families }) => {
     const { authenticate, callers = [], billing } = options;
     const own = configureKernel(options, families, keySources);
-    const transport = own.redactTransport(kernel.transport, kernel.now);
+    const transport = own.openTransport(kernel.transport, kernel.now);
     const callerRules = { hasBilling: billing !== undefined, canKeepPeriods: countsPeriods };
     const configured = { ...permanent, ...own, options, callerRules, transport };
     checkFeatures?.(configured);

@@ -5,6 +5,7 @@ import type { Family } from "../families/family.js";
 import { createCapabilityTable, createModelResolver } from "../models/resolve-model.js";
 import type { RelatedOptions } from "../options/options.js";
 import { createKeyRedaction, createSecretRedaction } from "../redact.js";
+import { addLateKeys } from "../upstream/add-late-keys.js";
 import { createByteRedaction } from "../upstream/redact-bytes.js";
 import { redactTransport } from "../upstream/redact-transport.js";
 import type { Transport } from "../upstream/transport.js";
@@ -37,9 +38,11 @@ export function configureKernel(
     prices: billing && createPriceList(billing),
     redact: redactions.redact,
     redactKeys: redactions.redactKeys,
-    /** The transport that redacts the channels' secrets in responses. */
-    redactTransport: (transport: Transport, now: () => number): Transport =>
-      redactTransport(transport, redactions, now),
+    /** The transport that adds late keys to requests, and redacts the channels' secrets in responses. */
+    openTransport: (transport: Transport, now: () => number): Transport => {
+      const hasLateKeys = channels.some(({ keys }) => keys.some(({ isLate }) => isLate));
+      return redactTransport(hasLateKeys ? addLateKeys(transport, now) : transport, redactions);
+    },
   };
 }
 

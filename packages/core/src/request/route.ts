@@ -158,8 +158,9 @@ const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
  * @throws GatewayError `invalid_request_error` if there is no valid `Host`
  */
 export function findLinkBase(request: GatewayRequest, endpoint: Endpoint, basePath: string): string {
-  const base = `${findOrigin(request)}${findPathBefore(request, endpoint, basePath)}`;
-  if (URL.canParse(base)) return new URL(base).href.replace(/\/$/, "");
+  const origin = findOrigin(request);
+  if (origin !== undefined)
+    return new URL(origin + findPathBefore(request, endpoint, basePath)).href.replace(/\/$/, "");
   throw invalidRequest("The header Host must be the name of this server: the links to images need it.");
 }
 
@@ -175,18 +176,19 @@ export function findPathBefore(
 }
 
 /**
- * The host is that of the header `Host`, which in Next.js is correct when the URL is not. Returns `http://` for a request
- * without a valid host: such a URL cannot be parsed.
+ * Returns the origin at which the host has got a request. The host is that of the header `Host`, which in Next.js is correct when
+ * the URL is not. `undefined` for a request without a valid host.
  */
 export function findOrigin({
   url,
   headers,
   isEncrypted = false,
-}: Pick<GatewayRequest, "url" | "headers" | "isEncrypted">): string {
+}: Pick<GatewayRequest, "url" | "headers" | "isEncrypted">): string | undefined {
   const absolute = !url.startsWith("/") && URL.canParse(url) ? new URL(url) : undefined;
   const host = headers.get("host") ?? "";
   const scheme = absolute?.protocol ?? (isEncrypted ? "https:" : "http:");
-  return `${scheme}//${HOST.test(host) ? host : (absolute?.host ?? "")}`;
+  const address = `${scheme}//${HOST.test(host) ? host : (absolute?.host ?? "")}`;
+  return URL.canParse(address) ? new URL(address).origin : undefined;
 }
 
 /** The normalized path of a request, without query and fragment. */

@@ -3,7 +3,6 @@ import { type Redaction, toPlainError } from "../redact.js";
 import { callStore } from "../util/async.js";
 import { openFlow, StagedFlow } from "../util/chunk-flow.js";
 import type { ByteRedaction } from "./redact-bytes.js";
-import { sendWithKey } from "./send-with-key.js";
 import { type Transport, TransportError, type TransportResponse } from "./transport.js";
 
 /** The redactions for strings and for bytes. */
@@ -17,23 +16,11 @@ export interface TransportRedactions {
  * it is parsed, relayed, recorded or logged: headers, bodies of every status, and connection errors, which may come
  * from an operator's own `fetch` and quote the request. Downloads of result links are not redacted, because no key is
  * sent with them.
- *
- * Requests whose key is late get it here, where every request passes: those of attempts and those about jobs.
- *
- * @param now milliseconds since 1970
  */
-export function redactTransport(
-  transport: Transport,
-  redactions: TransportRedactions,
-  now: () => number,
-): Transport {
+export function redactTransport(transport: Transport, redactions: TransportRedactions): Transport {
   return {
     send: (request) =>
-      callStore(() =>
-        request.route === undefined
-          ? transport.send(request)
-          : sendWithKey(transport, request, request.route, now),
-      ).then(
+      callStore(() => transport.send(request)).then(
         (response) => redactResponse(response, redactions),
         (error: unknown) => Promise.reject(toRedactedError(error, redactions)),
       ),

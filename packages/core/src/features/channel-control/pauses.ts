@@ -1,5 +1,5 @@
-import type { Pauses } from "../../channels/pauses.js";
-import { type ChannelPause, hasPauseEnded } from "../../contract/channel-state.js";
+import { hasPauseEnded, type Pauses } from "../../channels/pauses.js";
+import type { ChannelPause } from "../../contract/channel-state.js";
 import { GatewayError, invalidRequest, isGatewayError, unavailable } from "../../errors.js";
 import type { Logger } from "../../logger.js";
 import { isJsonObject } from "../../util/json.js";

@@ -34,6 +34,7 @@ export function createCors(options: CorsOptions | undefined): Cors {
   };
 
   return {
+    origins: listed,
     readPreflight({ method, headers }) {
       if (method !== "OPTIONS") return undefined;
       const origin = headers.get("origin");

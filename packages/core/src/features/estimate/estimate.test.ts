@@ -168,7 +168,7 @@ describe("POST …/estimate", () => {
     ["a wrong key", "generations", { headers: { authorization: "Bearer x" } }, { code: "invalid_api_key" }],
     ["a wrong field", "generations", { body: JSON.stringify(query({ n: 0.5 }).fields) }, { param: "n" }],
     ["an edit without images", "edits", {}, { message: "image is required" }],
-    ["a body that is no JSON", "generations", { body: "{" }, { code: "invalid_request_error" }],
+    ["a body that is not JSON", "generations", { body: "{" }, { code: "invalid_request_error" }],
     ["a form", "edits", { headers: KEY, body: new FormData() }, { code: "unsupported_media_type" }],
     ["another method", "generations", { method: "GET", body: null }, { code: "method_not_allowed" }],
   ])("refuses %s as the request itself is refused", async (_what, path, init, expected) => {

@@ -1,4 +1,5 @@
-import { type ChannelPause, hasPauseEnded } from "../../contract/channel-state.js";
+import { hasPauseEnded } from "../../channels/pauses.js";
+import type { ChannelPause } from "../../contract/channel-state.js";
 import type { Cooldown } from "../../types.js";
 import type {
   AdmissionDecision,

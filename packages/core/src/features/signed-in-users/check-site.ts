@@ -6,8 +6,8 @@ import { findOrigin } from "../../request/route.js";
 export interface AppOrigins {
   /** The origin of the app. `undefined`: the scheme and the host of each request. */
   readonly app: string | undefined;
-  /** Further origins. */
-  readonly others: ReadonlySet<string>;
+  /** Further origins. Default: none. */
+  readonly others: ReadonlySet<string> | undefined;
 }
 
 /**
@@ -25,16 +25,13 @@ export function checkSite(request: AuthenticatedRequest, origins: AppOrigins): v
   const origin = headers.get("origin");
   // `none`: a user has typed the address, or opened a bookmark.
   if (site === "same-origin" || (site === "none" && isRead)) return;
-  if (origin !== null && (origin === (origins.app ?? toOrigin(request)) || origins.others.has(origin)))
+  if (
+    origin !== null &&
+    (origin === (origins.app ?? findOrigin(request)) || origins.others?.has(origin) === true)
+  )
     return;
   if (site === null && origin === null && isRead) return;
   throw new GatewayError("cross_site_request", describe(site, origin));
-}
-
-/** The origin at which the host has got the request. `undefined` without a valid header `Host`. */
-function toOrigin(request: AuthenticatedRequest): string | undefined {
-  const origin = findOrigin(request);
-  return URL.canParse(origin) ? new URL(origin).origin : undefined;
 }
 
 const KEY =

@@ -9,16 +9,10 @@ import { checkFeatureOptions } from "../../options/problems.js";
 import { createKeyRedaction, toPlainError } from "../../redact.js";
 import type { Caller } from "../../types.js";
 import type { Fields } from "../../util/parse-fields.js";
-import { corsSchema } from "../cors/cors-schema.js";
 import { type AppOrigins, checkSite } from "./check-site.js";
 
-/** The options of {@link signedInUsers}. `createGateway` takes them from `cors.origins` and `results.publicUrl`. */
+/** The options of {@link signedInUsers}. `createGateway` takes `publicUrl` from `results`. */
 export interface SignedInUsersOptions {
-  /**
-   * Origins whose pages may send requests of signed-in users, besides the pages of the app itself. `"*"` allows none. Give the
-   * feature `cors` the same. Default: none.
-   */
-  readonly origins?: "*" | readonly string[] | undefined;
   /**
    * The URL of the app in browsers, such as `https://app.example.com`. Only its scheme, host and port count. Default: the scheme
    * of the connection and the header `Host`.
@@ -31,7 +25,6 @@ const PUBLIC_URL = "must be an http or https address";
 const schema = /* @__PURE__ */ (() =>
   z.strictObject(
     {
-      origins: z.optional(corsSchema.shape.origins),
       publicUrl: z.optional(
         z.string(PUBLIC_URL).check(z.refine((url) => /^https?:/i.test(url) && URL.canParse(url), PUBLIC_URL)),
       ),
@@ -41,7 +34,8 @@ const schema = /* @__PURE__ */ (() =>
 
 /**
  * The app's own signed-in users are callers: a request without a key belongs to the user that the option `caller` of the adapter
- * or of `fetch` finds, see `MountOptions`.
+ * or of `fetch` finds, see `MountOptions`. Besides the pages of the app, those of the origins that the feature `cors` names may send
+ * requests of users.
  *
  * @throws GatewayOptionsError
  * @example
@@ -65,22 +59,16 @@ export function signedInUsers(options: SignedInUsersOptions = {}): Feature {
 }
 
 /** @param options validated before the feature is set up */
-export function createSignedInUsersFeature(options: SignedInUsersOptions): Feature {
+export function createSignedInUsersFeature({ publicUrl }: SignedInUsersOptions): Feature {
   return {
     name: "signed-in-users",
-    setup({ now }) {
-      const origins = toAppOrigins(options);
-      return {
-        configure: ({ callerRules }) => ({ findSignedIn: createFindSignedIn({ origins, callerRules, now }) }),
-      };
-    },
-  };
-}
-
-function toAppOrigins({ origins = [], publicUrl }: SignedInUsersOptions): AppOrigins {
-  return {
-    app: publicUrl === undefined ? undefined : new URL(publicUrl).origin,
-    others: new Set(origins === "*" ? [] : origins),
+    setup: ({ now, contributed }) => ({
+      configure({ callerRules }) {
+        const app = publicUrl === undefined ? undefined : new URL(publicUrl).origin;
+        const origins = { app, others: contributed().cors?.origins };
+        return { findSignedIn: createFindSignedIn({ origins, callerRules, now }) };
+      },
+    }),
   };
 }
 

@@ -6,12 +6,25 @@ import { sha256, sha256OfChunks } from "../util/sha256.js";
 import type { Transport, TransportRequest, TransportResponse } from "./transport.js";
 
 /**
- * Sends a request with a key that is late: a function returns it, or the family signs.
+ * Wraps a transport so that requests whose key is late get it when they are sent: a function returns the key, or the family signs.
+ * All requests of channels pass here: those of attempts and those about jobs. `send` rejects with a KeyError if there is no key, or
+ * the family cannot sign; then nothing was sent.
  *
  * @param now milliseconds since 1970
- * @throws KeyError if there is no key, or the family cannot sign. Then nothing was sent
  */
-export function sendWithKey(
+export function addLateKeys(transport: Transport, now: () => number): Transport {
+  return {
+    send: (request) =>
+      request.route === undefined
+        ? transport.send(request)
+        : sendWithKey(transport, request, request.route, now),
+    download: (request) => transport.download(request),
+    close: () => transport.close(),
+    ...(transport.abort !== undefined && { abort: async () => transport.abort?.() }),
+  };
+}
+
+function sendWithKey(
   transport: Transport,
   request: TransportRequest,
   { channel, key: { source, apiKey = "" } }: Pick<Route, "channel" | "key">,
