@@ -410,8 +410,8 @@ describe("a page of an origin of cors.origins", () => {
     ["every origin is allowed", { origins: "*" }, () => ({ id: "42" })],
     ["the host has no signed-in users", { origins: [SHOP] }, undefined],
     ["another origin is allowed", { origins: ["https://other.example"] }, () => ({ id: "42" })],
-  ])("may not, if %s", async (_what, cors, caller) => {
-    const test = create({ cors });
+  ])("may not, if %s", async (_what, pages, caller) => {
+    const test = create({ cors: pages });
     for (const request of [preflight(), fromPage("/v1/images/generations", BODY, foreign)]) {
       expect((await send(test, caller, request)).headers.get("access-control-allow-credentials")).toBeNull();
     }
