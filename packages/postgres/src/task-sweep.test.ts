@@ -9,7 +9,8 @@ await describeWithPostgres("a sweep of tasks", ({ pool, nameSchema }) => {
   const open = async () => {
     const schema = nameSchema();
     let now = START;
-    const ledger = createPostgresLedger({ pool, schema, now: () => now });
+    // A machine with much else to do may need long for 40 MB.
+    const ledger = createPostgresLedger({ pool, schema, now: () => now, timeoutSeconds: 60 });
     onTestFinished(async () => await ledger.close());
     await ledger.ready();
     return {
