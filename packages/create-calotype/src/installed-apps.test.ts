@@ -44,6 +44,7 @@ it("makes an image within two minutes, from an empty folder and without an accou
     framework: "express",
     providers: PROVIDERS,
     store: "sqlite",
+    signIn: "none",
   });
 
   const startedAt = performance.now();
@@ -73,7 +74,7 @@ it("makes an image within two minutes, from an empty folder and without an accou
 // Not `describe.runIf`, which counts as skipped: with CI=true no test may be.
 describe.each(isFull() ? ["makes an image and edits an upload"] : [])("an installed app %s", () => {
   it.each(OTHERS)("%s", { timeout: 400_000 }, async (framework) => {
-    const choices = { framework, providers: PROVIDERS, store: "memory" } as const;
+    const choices = { framework, providers: PROVIDERS, store: "memory", signIn: "none" } as const;
     const { folder } = installApp(packed, `app-${framework}`, choices);
     onTestFinished(() => rmSync(folder, { recursive: true }), 60_000);
     const app = await startApp(["npm", "run", "dev"], folder, env);

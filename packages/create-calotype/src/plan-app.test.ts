@@ -9,7 +9,7 @@ import { GENERATED, generateApp } from "./testing/generate-app.js";
 
 const NAMES = { name: "shop", range: "^1.2.3" };
 const ALL = namesOf(PROVIDERS);
-const PLAIN: AppChoices = { framework: "express", providers: ["seedream"], store: "memory" };
+const PLAIN: AppChoices = { framework: "express", providers: ["seedream"], store: "memory", signIn: "none" };
 
 const read = (choices: AppChoices, path: string): string => planApp(choices, NAMES).get(path) ?? "";
 const readmeOf = (framework: AppChoices["framework"]): string => read({ ...PLAIN, framework }, "README.md");
@@ -18,7 +18,7 @@ const manifestOf = (choices: AppChoices) => JSON.parse(read(choices, "package.js
 describe("an app", () => {
   const all: AppChoices[] = ALL.map((provider) => ({ ...PLAIN, providers: [provider] }));
   for (const framework of namesOf(FRAMEWORKS))
-    for (const store of storesOf(framework)) all.push({ framework, providers: ALL, store });
+    for (const store of storesOf(framework)) all.push({ framework, providers: ALL, store, signIn: "none" });
 
   it("compiles with every framework, store and provider", { timeout: 120_000 }, () => {
     for (const choices of all)
