@@ -8,6 +8,12 @@ import { fromNodeHeaders } from "better-auth/node";
 import { userDatabase } from "./user-database.ts";
 import { requireVariables } from "./variables.ts";
 
+if (process.env.NODE_ENV === "production")
+  requireVariables(
+    ["BETTER_AUTH_SECRET", "BETTER_AUTH_URL"],
+    "`openssl rand -base64 32` prints a good secret.",
+  );
+
 /** The users of the app, with email and password. Everyone can create an account: https://www.better-auth.com has more. */
 export const auth = betterAuth({
   database: userDatabase,
@@ -42,8 +48,6 @@ interface RequestWithHeaders {
 /** Signs the cookies. While you develop, it is made once, so that a restart signs nobody out. */
 function readSecret(): string {
   if (process.env.BETTER_AUTH_SECRET) return process.env.BETTER_AUTH_SECRET;
-  if (process.env.NODE_ENV === "production")
-    requireVariables(["BETTER_AUTH_SECRET"], "`openssl rand -base64 32` prints a good one.");
   const path = "data/development-secret";
   if (!existsSync(path)) {
     mkdirSync("data", { recursive: true });
