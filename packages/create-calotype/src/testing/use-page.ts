@@ -48,14 +48,14 @@ export async function usePage(url: string, browser: Browser): Promise<PageUse> {
   };
   try {
     await page.goto(url);
-    await createAccount("one@example.com");
+    await createAccount("one@shop.example");
     await page.getByText("2", { exact: true }).click();
     await page.getByRole("button", { name: "Make 2 images" }).click();
     const widths = await readWidths();
     await page.reload();
     const widthsAfterReload = await readWidths();
     await page.getByRole("button", { name: "Sign out" }).click();
-    await createAccount("two@example.com");
+    await createAccount("two@shop.example");
     return { widths, widthsAfterReload, keys, imagesOfOthers: await images.count() };
   } finally {
     await page.close();

@@ -100,7 +100,7 @@ export function Images({ userId }: { readonly userId: string }) {
           {status === "done" && `${toImages(images.length)} made`}
           {status === "idle" &&
             (images.length === 0
-              ? "Your images appear here."
+              ? "Your images appear here, one after another."
               : "Stopped. The images that were ordered are still made and charged.")}
           {isBusy && <progress max={order.count} value={images.length} aria-label="Images so far" />}
         </div>
