@@ -13,6 +13,11 @@ const PLAIN: AppChoices = { framework: "express", providers: ["seedream"], store
 
 const read = (choices: AppChoices, path: string): string => planApp(choices, NAMES).get(path) ?? "";
 const readmeOf = (framework: AppChoices["framework"]): string => read({ ...PLAIN, framework }, "README.md");
+/** The files of the page, which is in a folder of the framework. */
+const readPage = (framework: AppChoices["framework"], folder: string) => {
+  const files = planApp({ ...PLAIN, framework, signIn: "better-auth" }, NAMES);
+  return ["page.tsx", "images.tsx", "sign-in.tsx", "style.css"].map((file) => files.get(`${folder}/${file}`));
+};
 const manifestOf = (choices: AppChoices) => JSON.parse(read(choices, "package.json"));
 
 describe("an app", () => {
@@ -94,12 +99,6 @@ describe("an app", () => {
   });
 
   it("has the same page in every framework with sign-in", () => {
-    const readPage = (framework: AppChoices["framework"], folder: string) => {
-      const files = planApp({ ...PLAIN, framework, signIn: "better-auth" }, NAMES);
-      return ["page.tsx", "images.tsx", "sign-in.tsx", "style.css"].map((file) =>
-        files.get(`${folder}/${file}`),
-      );
-    };
     const page = readPage("express", "page");
 
     expect(page).not.toContain(undefined);

@@ -2,8 +2,9 @@ import { spawnSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import { openBrowser } from "@calotype/conformance/browser/open-browser";
 import { isFull } from "@calotype/conformance/support/test-run";
+import { findInstalled } from "@calotype/runtimes/installed-runtimes";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
-import type { FrameworkName } from "./choices.js";
+import { FRAMEWORKS as ALL, type FrameworkName, namesOf, signInsOf } from "./choices.js";
 import { generateApp } from "./testing/generate-app.js";
 import { startApp, WITHOUT_KEYS } from "./testing/running-app.js";
 import { usePage, WORKING_PAGE } from "./testing/use-page.js";
@@ -16,9 +17,10 @@ import { usePage, WORKING_PAGE } from "./testing/use-page.js";
 const chromium = await openBrowser();
 afterAll(() => chromium?.close());
 
+const bun = findInstalled("Bun");
 /** The others have the same page, and differ in `site.ts`. */
 const FRAMEWORKS: readonly FrameworkName[] = isFull()
-  ? ["express", "fastify", "hono", "koa", "next", "node"]
+  ? namesOf(ALL).filter((name) => signInsOf(name).includes("better-auth") && !(name === "bun" && bun.leftOut))
   : ["express"];
 
 function generate(framework: FrameworkName): string {
@@ -35,7 +37,8 @@ function generate(framework: FrameworkName): string {
 describe.skipIf(chromium === undefined)("a user creates an account and makes images without a key", () => {
   it.each(FRAMEWORKS)("%s", { timeout: 60_000 }, async (framework) => {
     if (chromium === undefined) return;
-    const app = await startApp([process.execPath, "dev.ts"], generate(framework));
+    const program = framework === "bun" ? bun.program : process.execPath;
+    const app = await startApp([program, "dev.ts"], generate(framework));
     try {
       // Not 127.0.0.1, where `next dev` serves no script.
       const url = app.baseUrl.replace("127.0.0.1", "localhost").replace("/v1", "/");
