@@ -94,7 +94,7 @@ describe("an app", () => {
   it.each(namesOf(FRAMEWORKS))("has nothing of the sign-in without it: %s", (framework) => {
     for (const [path, text] of planApp({ ...PLAIN, framework }, NAMES))
       expect(`${path}: ${text}`).not.toMatch(
-        /auth\.ts|better-auth|findUser|site\b|page\.tsx|@calotype\/react|faults/,
+        /auth\.ts|better-auth|findUser|site\b|page\.tsx|@calotype\/react|faults|results.ts/,
       );
   });
 

@@ -25,7 +25,7 @@ const SIGN_IN_FILES = /^(site\.ts|app\/layout\.tsx|app\/api\/.*)$/;
 /** What only apps with sign-in have in other files: the option `caller` of an adapter, and more that is not a whole line. */
 const SIGN_IN_PARTS = [/, \{\s*caller:[^;]*?findUser[^}]*\}/g, /\bauth, findUser, |\.\.\.site, /g];
 /** Then whole lines. */
-const SIGN_IN_LINES = /^.*(\bfindUser\b|\bsite\b|\bauth\b|The page:|the page shows|faults).*\n/gm;
+const SIGN_IN_LINES = /^.*(\bfindUser\b|\bsite\b|\bauth\b|The page:|the page shows|faults|\bresults\b).*\n/gm;
 
 /** What {@link planApp} needs to know besides the choices. */
 export interface AppNames {

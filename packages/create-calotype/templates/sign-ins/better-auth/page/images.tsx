@@ -38,7 +38,7 @@ export function Images({ userId }: { readonly userId: string }) {
     event.preventDefault();
     if (model === undefined) return;
     // Of a model that makes one image per call, the images arrive one after another.
-    generate({ model: model.id, prompt: order.prompt, n: order.count });
+    generate({ model: model.id, prompt: order.prompt, n: order.count, response_format: "url" });
   };
 
   return (
