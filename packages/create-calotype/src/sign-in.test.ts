@@ -36,7 +36,7 @@ function generate(framework: FrameworkName): string {
 }
 
 describe.skipIf(chromium === undefined)("a user creates an account and makes images without a key", () => {
-  it.each(FRAMEWORKS)("%s", { timeout: 60_000 }, async (framework) => {
+  it.each(FRAMEWORKS)("%s", { timeout: 180_000 }, async (framework) => {
     if (chromium === undefined) return;
     const program = framework === "bun" ? bun.program : process.execPath;
     const app = await startApp([program, "dev.ts"], generate(framework));

@@ -28,6 +28,8 @@ interface PageImage {
 /** Creates an account in the page of an app, makes two images, and signs out. */
 export async function usePage(url: string, browser: Browser): Promise<PageUse> {
   const page = await browser.newPage();
+  // `next dev` compiles each path at its first request.
+  page.setDefaultTimeout(90_000);
   let keys = 0;
   page.on("request", (request) => {
     if (request.headers()["authorization"] !== undefined) keys += 1;
