@@ -12,6 +12,7 @@ export default defineConfig({
     "features/usage/memory-history": "src/features/usage/memory-history.ts",
     "features/usage/memory-history-none": "src/features/usage/memory-history-none.ts",
     "families/index": "src/families/index.ts",
+    "families/bfl/bfl": "src/families/bfl/bfl.ts",
     "families/gemini/gemini": "src/families/gemini/gemini.ts",
     "families/openai/index": "src/families/openai/index.ts",
     openapi: "src/openapi.ts",

@@ -80,6 +80,7 @@ const MAIN: readonly Group[] = [
         ],
       ],
       "families/gemini",
+      "families/bfl",
       "channels",
       "keys-that-expire",
       "models",

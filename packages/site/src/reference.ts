@@ -138,6 +138,7 @@ const CONTENTS: Readonly<Record<string, string>> = {
   "@calotype/core/billing": "Prices and charges, without a gateway.",
   "@calotype/core/compose": "`composeGateway`: a gateway of the kernel and what you name.",
   "@calotype/core/families": "The providers' wire formats, and what a family of your own needs.",
+  "@calotype/core/families/bfl": "The family of FLUX, on the API of Black Forest Labs.",
   "@calotype/core/families/gemini": "The family of Gemini.",
   "@calotype/core/families/openai": "The family of OpenAI and of services with its API.",
   "@calotype/core/openapi": "The OpenAPI document.",

@@ -53,7 +53,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   "`zhipu`": cells({ model: 400, overload: 429 }),
   "`vllm`": WITHOUT_QUOTA,
   "`localai`": WITHOUT_QUOTA,
-  "FLUX.2 (example)": cells(),
+  FLUX: cells(),
 };
 
 /** What was seen, by service and kind. */

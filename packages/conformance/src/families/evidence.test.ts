@@ -276,7 +276,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   "`zhipu`": ["link", "2 calls", ...NO_EDITS, ...MADE_STREAMS, ...DOWNLOADED, "image"],
   "`vllm`": ["base64", "one call", "form", "form", NO_MASK, ...MADE_STREAMS, ...STORED_LINKS, "image"],
   "`localai`": ["base64", "one call", "JSON", "JSON", "form", ...MADE_STREAMS, ...LINKS, "image"],
-  "FLUX.2 (example)": ["link", "2 calls", ...IN_JSON, ...MADE_STREAMS, ...DOWNLOADED, COST],
+  FLUX: ["link", "2 calls", ...IN_JSON, ...MADE_STREAMS, ...DOWNLOADED, COST],
 };
 
 /** What was seen, by service and column. */

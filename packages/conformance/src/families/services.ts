@@ -1,10 +1,9 @@
-import { join } from "node:path";
 import type { Family } from "@calotype/core/families";
 import { qwenImage, seedream } from "@calotype/core/families";
+import { bfl } from "@calotype/core/families/bfl";
 import { gemini } from "@calotype/core/families/gemini";
 import { openai } from "@calotype/core/families/openai";
 import type { Fault, ProviderName } from "@calotype/emulator";
-import { ROOT } from "../support/workspace.ts";
 
 /** What a provider's error means. */
 export type ErrorKind = "content" | "key" | "model" | "rate" | "quota" | "overload" | "server" | "connection";
@@ -26,18 +25,11 @@ export interface FamilyService {
   readonly errors: Readonly<Partial<Record<ErrorKind, Fault>>>;
 }
 
-/** The example's family, with polls that follow each other quickly, so that the tests do not wait. */
-async function importFlux(): Promise<Family> {
-  // The example is not a package that others import.
-  const module: { readonly fluxFamily: Family } = await import(
-    join(ROOT, "examples/flux-family/flux-family.ts")
-  );
-  const { jobs, ...family } = module.fluxFamily;
-  if (jobs === undefined) throw new Error("FLUX.2 works with jobs.");
+/** The family with polls that follow each other quickly, so that the tests do not wait. */
+function pollQuickly({ jobs, ...family }: Family): Family {
+  if (jobs === undefined) throw new Error(`${family.name} has no jobs.`);
   return { ...family, jobs: { ...jobs, pollSeconds: 0.01 } };
 }
-
-const flux = await importFlux();
 
 /** What every provider can do: end the connection after it got the request. */
 const CONNECTION = { connection: { hangUp: true } } as const;
@@ -276,9 +268,9 @@ export const SERVICES: readonly FamilyService[] = [
     },
   },
   {
-    name: "FLUX.2 (example)",
-    page: "../../examples/flux-family/README.md",
-    family: flux,
+    name: "FLUX",
+    page: "bfl.md",
+    family: pollQuickly(bfl),
     provider: "bfl",
     model: "flux-2-pro",
     errors: {

@@ -92,7 +92,7 @@ const FIGURES: readonly (Counted | Bounded)[] = [
     count: countRepeatedTypes,
   },
   { counts: "files at the root of core/src", today: 17, goal: 5, count: countRootFiles },
-  { counts: "hundreds of lines of tests, with conformance", today: 983, goal: 700, count: countLinesOfTests },
+  { counts: "hundreds of lines of tests, with conformance", today: 984, goal: 700, count: countLinesOfTests },
 ];
 
 const COUNTED = FIGURES.filter((figure) => "count" in figure);
@@ -109,8 +109,10 @@ it.each(BOUNDED)("$counts: at most $today, in the end $goal", async ({ today, me
 /** A new feature or family adds its line. The kernel is everything else in core. */
 const HUNDREDS_OF_LINES: Readonly<Record<string, number>> = {
   kernel: 293,
+  "families/bfl": 3,
+  "families/fields": 3,
   "families/gemini": 9,
-  "families/openai": 14,
+  "families/openai": 12,
   "families/qwen-image": 10,
   "families/seedream": 10,
   "features/alerts": 2,

@@ -17,6 +17,7 @@ export const PACKAGE_DOCS: Readonly<Record<string, readonly string[]>> = {
     "dashscope-endpoint.md",
     "errors.md",
     "families/adding-a-family.md",
+    "families/bfl.md",
     "families/gemini.md",
     "families/openai.md",
     "families/qwen-image.md",

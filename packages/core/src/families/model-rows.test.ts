@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { bfl } from "./bfl/bfl.js";
+import { BFL_MODELS } from "./bfl/models.js";
 import type { ModelRow } from "./capabilities.js";
 import { gemini } from "./gemini/gemini.js";
 import { GEMINI_MODELS } from "./gemini/models.js";
@@ -151,7 +153,13 @@ const TABLES: Readonly<Record<string, Table>> = {
   "qwen-image": { rows: QWEN_IMAGE_MODELS, find: findQwenImageCapabilities, names: QWEN_IMAGE_NAMES },
   openai: { rows: OPENAI_MODELS, find: (name) => openai.findCapabilities?.(name), names: OPENAI_NAMES },
   gemini: { rows: GEMINI_MODELS, find: (name) => gemini.findCapabilities?.(name), names: GEMINI_NAMES },
+  bfl: { rows: BFL_MODELS, find: (name) => bfl.findCapabilities?.(name), names: listOwnNames(BFL_MODELS) },
 };
+
+/** Of providers whose models have no names besides those of the rows. */
+function listOwnNames(rows: readonly ModelRow[]): Readonly<Record<string, readonly string[]>> {
+  return Object.fromEntries(rows.map(({ names }) => [names[0], names]));
+}
 
 const ALL_NAMES = [
   ...new Set([...Object.values(TABLES).flatMap(({ names }) => Object.values(names).flat()), ...NEAR_MISSES]),
