@@ -77,6 +77,7 @@ const MAIN: readonly Group[] = [
           "families/openai/zhipu",
           "families/openai/vllm",
           "families/openai/localai",
+          "families/openai/relay",
         ],
       ],
       "families/gemini",

@@ -53,6 +53,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   "`zhipu`": cells({ model: 400, overload: 429 }),
   "`vllm`": WITHOUT_QUOTA,
   "`localai`": WITHOUT_QUOTA,
+  "`relay`": cells(),
   FLUX: cells(),
 };
 

@@ -276,6 +276,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   "`zhipu`": ["link", "2 calls", ...NO_EDITS, ...MADE_STREAMS, ...DOWNLOADED, "image"],
   "`vllm`": ["base64", "one call", "form", "form", NO_MASK, ...MADE_STREAMS, ...STORED_LINKS, "image"],
   "`localai`": ["base64", "one call", "JSON", "JSON", "form", ...MADE_STREAMS, ...LINKS, "image"],
+  "`relay`": ["link", "one call", ...IN_JSON, ...MADE_STREAMS, ...DOWNLOADED, COST],
   FLUX: ["link", "2 calls", ...IN_JSON, ...MADE_STREAMS, ...DOWNLOADED, COST],
 };
 

@@ -1,4 +1,4 @@
-import type { Family } from "@calotype/core/families";
+import type { Dialect, Family } from "@calotype/core/families";
 import { qwenImage, seedream } from "@calotype/core/families";
 import { bfl } from "@calotype/core/families/bfl";
 import { gemini } from "@calotype/core/families/gemini";
@@ -25,11 +25,17 @@ export interface FamilyService {
   readonly errors: Readonly<Partial<Record<ErrorKind, Fault>>>;
 }
 
-/** The family with polls that follow each other quickly, so that the tests do not wait. */
-function pollQuickly({ jobs, ...family }: Family): Family {
-  if (jobs === undefined) throw new Error(`${family.name} has no jobs.`);
-  return { ...family, jobs: { ...jobs, pollSeconds: 0.01 } };
+/** A family or a dialect with polls that follow each other quickly, so that the tests do not wait. */
+function pollQuickly<Part extends Partial<Dialect>>(part: Part): Part {
+  const { jobs } = part;
+  if (jobs === undefined) throw new Error("Its provider has no jobs.");
+  return { ...part, jobs: { ...jobs, pollSeconds: 0.01 } };
 }
+
+const quickOpenai: Family = {
+  ...openai,
+  dialects: { ...openai.dialects, relay: pollQuickly(openai.dialects?.["relay"] ?? {}) },
+};
 
 /** What every provider can do: end the connection after it got the request. */
 const CONNECTION = { connection: { hangUp: true } } as const;
@@ -264,6 +270,24 @@ export const SERVICES: readonly FamilyService[] = [
       rate: { status: 429 },
       overload: { status: 503 },
       server: { code: "backend_failed" },
+      ...CONNECTION,
+    },
+  },
+  {
+    name: "`relay`",
+    page: "openai/relay.md",
+    family: quickOpenai,
+    dialect: "relay",
+    provider: "relay",
+    model: "gpt-image-2",
+    errors: {
+      content: { code: "content_policy_violation" },
+      key: { code: "authentication_error" },
+      model: { code: "model_not_found" },
+      rate: { code: "rate_limit_error" },
+      quota: { code: "payment_required" },
+      overload: { code: "service_unavailable" },
+      server: { code: "server_error" },
       ...CONNECTION,
     },
   },

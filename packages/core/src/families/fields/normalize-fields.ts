@@ -28,7 +28,7 @@ const WITHOUT_STREAM: ReadonlySet<string | undefined> = new Set(["gif", "svg"]);
 const TRANSPARENT_FORMATS: ReadonlySet<string | undefined> = new Set([undefined, "png", "webp"]);
 
 /** A request of `/v1` as it was checked, and its fields. */
-export interface CheckedFields {
+export interface NormalizedFields {
   readonly request: ImageRequest;
   readonly parsed: RequestFields;
 }
@@ -40,7 +40,7 @@ export interface CheckedFields {
  *
  * @throws GatewayError `invalid_request_error`
  */
-export function normalizeFields(fields: JsonObject, context: NormalizeContext): CheckedFields {
+export function normalizeFields(fields: JsonObject, context: NormalizeContext): NormalizedFields {
   const { capabilities, operation, model } = context;
   const parsed = parseFields(openaiRequestSchema, fields);
   const images = readImages(parsed.image, capabilities);
