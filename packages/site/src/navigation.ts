@@ -82,6 +82,8 @@ const MAIN: readonly Group[] = [
       ],
       "families/gemini",
       "families/bfl",
+      "families/fal",
+      "families/replicate",
       "channels",
       "keys-that-expire",
       "models",

@@ -55,6 +55,8 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   "`localai`": WITHOUT_QUOTA,
   "`relay`": cells(),
   FLUX: cells(),
+  fal: cells({ content: 422 }),
+  Replicate: cells(),
 };
 
 /** What was seen, by service and kind. */

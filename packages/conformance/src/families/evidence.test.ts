@@ -278,6 +278,8 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   "`localai`": ["base64", "one call", "JSON", "JSON", "form", ...MADE_STREAMS, ...LINKS, "image"],
   "`relay`": ["link", "one call", ...IN_JSON, ...MADE_STREAMS, ...DOWNLOADED, COST],
   FLUX: ["link", "2 calls", ...IN_JSON, ...MADE_STREAMS, ...DOWNLOADED, COST],
+  fal: ["link", "one call", ...IN_JSON, ...MADE_STREAMS, ...DOWNLOADED, "image"],
+  Replicate: ["link", "2 calls", ...IN_JSON, ...MADE_STREAMS, ...DOWNLOADED, "image"],
 };
 
 /** What was seen, by service and column. */

@@ -1,8 +1,10 @@
 import type { Dialect, Family } from "@calotype/core/families";
 import { qwenImage, seedream } from "@calotype/core/families";
 import { bfl } from "@calotype/core/families/bfl";
+import { fal } from "@calotype/core/families/fal";
 import { gemini } from "@calotype/core/families/gemini";
 import { openai } from "@calotype/core/families/openai";
+import { replicate } from "@calotype/core/families/replicate";
 import type { Fault, ProviderName } from "@calotype/emulator";
 
 /** What a provider's error means. */
@@ -303,6 +305,40 @@ export const SERVICES: readonly FamilyService[] = [
       model: { code: "unknown_model" },
       rate: { code: "too_many_tasks" },
       quota: { code: "insufficient_credits" },
+      overload: { code: "service_unavailable" },
+      server: { code: "internal_error" },
+      ...CONNECTION,
+    },
+  },
+  {
+    name: "fal",
+    page: "fal.md",
+    family: pollQuickly(fal),
+    provider: "fal",
+    model: "fal-ai/flux-2",
+    errors: {
+      content: { code: "content_policy_violation" },
+      key: { code: "unauthenticated_user" },
+      model: { code: "application_not_found" },
+      rate: { code: "concurrent_requests_limit" },
+      quota: { code: "exhausted_balance" },
+      overload: { code: "runner_unavailable" },
+      server: { code: "internal_server_error" },
+      ...CONNECTION,
+    },
+  },
+  {
+    name: "Replicate",
+    page: "replicate.md",
+    family: pollQuickly(replicate),
+    provider: "replicate",
+    model: "black-forest-labs/flux-2-pro",
+    errors: {
+      content: { task: { end: "moderation" } },
+      key: { code: "unauthenticated" },
+      model: { code: "not_found" },
+      rate: { code: "throttled" },
+      quota: { code: "insufficient_credit" },
       overload: { code: "service_unavailable" },
       server: { code: "internal_error" },
       ...CONNECTION,

@@ -4,9 +4,11 @@ import { expect, it } from "vitest";
 import type { SizeLimits } from "../images/size.js";
 import { BFL_MODELS } from "./bfl/models.js";
 import type { ModelRow } from "./capabilities.js";
+import { FAL_MODELS } from "./fal/models.js";
 import { GEMINI_MODELS } from "./gemini/models.js";
 import { OPENAI_MODELS, OTHER_MODELS } from "./openai/models.js";
 import { QWEN_IMAGE_MODELS } from "./qwen-image/models.js";
+import { REPLICATE_MODELS } from "./replicate/models.js";
 import { SEEDREAM_MODELS } from "./seedream/models.js";
 
 const PATH = fileURLToPath(new URL("../../../../docs/models.md", import.meta.url));
@@ -23,6 +25,8 @@ it("docs/models.md shows the rows of all families", async () => {
     renderFamily("OpenAI", OPENAI_MODELS, [...COLUMNS, ...OPENAI_COLUMNS]),
     renderFamily("Services with OpenAI's API", OTHER_MODELS, [...COLUMNS, QUALITY_COLUMN]),
     renderFamily("FLUX", BFL_MODELS, [...COLUMNS, FORMAT_COLUMN]),
+    renderFamily("fal", FAL_MODELS, [...COLUMNS, FORMAT_COLUMN]),
+    renderFamily("Replicate", REPLICATE_MODELS, [...COLUMNS, FORMAT_COLUMN]),
   ];
   await expect(`${head}${BEGIN}${families.join("\n")}\n${END}${tail}`).toMatchFileSnapshot(PATH);
 });
