@@ -46,7 +46,7 @@ export const FAL_MODELS: readonly ModelRow[] = [
     references: { max: 8 },
     imagesPerCall: 1,
     outputFormats: ["jpeg", "png"],
-    note: "An edit goes to `/edit`.",
+    note: "An edit goes to `/edit`. Second-hand: the limits.",
   },
   {
     ...COMMON,
@@ -55,7 +55,7 @@ export const FAL_MODELS: readonly ModelRow[] = [
     references: { max: 4 },
     imagesPerCall: 4,
     outputFormats: ["jpeg", "png", "webp"],
-    note: "An edit goes to `/edit`.",
+    note: "An edit goes to `/edit`. Second-hand: the limits.",
   },
   {
     ...COMMON,
@@ -64,6 +64,7 @@ export const FAL_MODELS: readonly ModelRow[] = [
     references: { max: 0 },
     imagesPerCall: 4,
     outputFormats: ["jpeg", "png"],
+    note: "Second-hand: the limits.",
   },
   {
     ...COMMON,
@@ -72,7 +73,7 @@ export const FAL_MODELS: readonly ModelRow[] = [
     references: { min: 1, max: 1 },
     imagesPerCall: 4,
     outputFormats: ["jpeg", "png"],
-    note: "Edits only. A size becomes `aspect_ratio`.",
+    note: "Edits only. A size becomes `aspect_ratio`. Second-hand: the limits and the fields.",
   },
   {
     ...COMMON,
@@ -81,7 +82,7 @@ export const FAL_MODELS: readonly ModelRow[] = [
     references: { max: 14 },
     imagesPerCall: 4,
     outputFormats: ["jpeg", "png", "webp"],
-    note: "A size becomes `aspect_ratio` and `resolution`. An edit goes to `/edit`.",
+    note: "A size becomes `aspect_ratio` and `resolution`. An edit goes to `/edit`. Second-hand: the limits and the fields.",
   },
   {
     ...COMMON,
@@ -89,7 +90,7 @@ export const FAL_MODELS: readonly ModelRow[] = [
     size: {},
     references: { max: 10 },
     imagesPerCall: 6,
-    note: `An edit goes to \`${SEEDREAM}/edit\`.`,
+    note: `An edit goes to \`${SEEDREAM}/edit\`. Second-hand: the limits.`,
   },
 ];
 
