@@ -162,9 +162,9 @@ describe.runIf(opened !== undefined)("the page, in Chromium", () => {
   };
 
   /** Makes four images, of which the first arrives at once, and each other one later. */
-  const make = async (prompt: string): Promise<void> => {
+  const make = async (prompt: string, pauseMs = PAUSE_MS): Promise<void> => {
     emulator.reset();
-    emulator.faults.add(...[1, 2, 3].map((times) => ({ latencyMs: PAUSE_MS, times })));
+    emulator.faults.add(...[1, 2, 3].map((times) => ({ latencyMs: pauseMs, times })));
     await page.getByLabel("Prompt").fill(prompt);
     await press("Make 4 images");
   };
@@ -215,7 +215,7 @@ describe.runIf(opened !== undefined)("the page, in Chromium", () => {
   });
 
   it("finds a task again after a reload, and charges it once", async () => {
-    await make("A pier");
+    await make("A pier", 1_000);
     await expect.poll(images).toBeGreaterThan(0);
     await page.reload();
     await expect.poll(status).toBe("4 images made");
@@ -253,7 +253,8 @@ describe.runIf(opened !== undefined)("the page, in Chromium", () => {
   });
 
   it("shows why a task failed", async () => {
-    await make("SensitiveContentDetected");
+    await page.getByLabel("Prompt").fill("SensitiveContentDetected");
+    await press("Make 4 images");
 
     await expect.poll(() => page.getByRole("alert").first().textContent()).toContain("sensitive");
     expect(await images()).toBe(0);
@@ -266,7 +267,7 @@ it("prints only usage records on stdout after it listens, and ends when it is st
 
   expect(app.lines[0]).toMatch(/^calotype listens on http:\/\/localhost:\d+\/v1$/);
   const statuses = app.lines.slice(1).map((line) => JSON.parse(line).status);
-  // The last one is of the task that fails, which needs a browser.
-  expect(statuses.slice(0, 7)).toEqual(statuses.slice(0, 7).map(() => 200));
+  // Those of the official client. The others are of the page.
+  expect(statuses.slice(0, 4)).toEqual([200, 200, 200, 200]);
   expect(await app.stop()).toBe(0);
 });
