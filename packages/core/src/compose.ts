@@ -23,27 +23,30 @@ import { boolean, hook, withMethods } from "./options/schema-parts.js";
 import { type Fields, formatPath } from "./util/parse-fields.js";
 
 export { GatewayError } from "./errors.js";
-export { type AlertsOptions, alerts } from "./features/alerts/alert-delivery.js";
+export { type AlertsOptions, alerts } from "./features/alerts/alerts-feature.js";
 export { type BudgetsApi, budgets } from "./features/budgets/budgets-feature.js";
 export { type CallersApi, callers } from "./features/callers/callers-feature.js";
 export {
   type ChannelControlOptions,
   channelControl,
-} from "./features/channel-control/channel-control.js";
+} from "./features/channel-control/channel-control-feature.js";
 export {
   type ContinuedCallsOptions,
   continuedCalls,
-} from "./features/continued-calls/continue-calls.js";
+} from "./features/continued-calls/continued-calls-feature.js";
 export { cors } from "./features/cors/cors-feature.js";
-export { type EstimatesApi, type EstimatesOptions, estimates } from "./features/estimate/estimate.js";
-export { type HealthOptions, health } from "./features/health/healthz-endpoint.js";
-export { keyFunctions } from "./features/key-functions/key-functions.js";
-export { type LimitsApi, type LimitsOptions, limits } from "./features/limits/limits.js";
-export { type ModelsListOptions, modelsList } from "./features/models-list/models-endpoint.js";
-export { type OpenApiOptions, openapi } from "./features/openapi/openapi-endpoint.js";
+export { type EstimatesApi, type EstimatesOptions, estimates } from "./features/estimate/estimate-feature.js";
+export { type HealthOptions, health } from "./features/health/health-feature.js";
+export { keyFunctions } from "./features/key-functions/key-functions-feature.js";
+export { type LimitsApi, type LimitsOptions, limits } from "./features/limits/limits-feature.js";
+export { type ModelsListOptions, modelsList } from "./features/models-list/models-list-feature.js";
+export { type OpenApiOptions, openapi } from "./features/openapi/openapi-feature.js";
 export { type RefusalsApi, refusals } from "./features/refusals/refusals-feature.js";
 export { results } from "./features/results/results-feature.js";
-export { type SignedInUsersOptions, signedInUsers } from "./features/signed-in-users/signed-in-users.js";
+export {
+  type SignedInUsersOptions,
+  signedInUsers,
+} from "./features/signed-in-users/signed-in-users-feature.js";
 export { type TaskLinks, type TasksApi, tasks } from "./features/tasks/tasks-feature.js";
 export { type TelemetryOptions, telemetry } from "./features/telemetry/telemetry-feature.js";
 export { type UsageApi, usage } from "./features/usage/usage-feature.js";

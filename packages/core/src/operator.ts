@@ -20,7 +20,7 @@ export type {
   KeyOptions,
   RotateOptions,
 } from "./features/callers/callers.js";
-export type { ChannelControl, GatewayStatus } from "./features/channel-control/channel-control.js";
+export type { ChannelControl, GatewayStatus } from "./features/channel-control/channel-control-feature.js";
 export type { PauseOptions, ResumeOptions } from "./features/channel-control/pauses.js";
 export type {
   ChannelProbe,
@@ -29,8 +29,8 @@ export type {
   ProbeEstimate,
   ProbeModel,
 } from "./features/channel-probe/probe-channel.js";
-export type { EstimateQuery, RequestEstimate } from "./features/estimate/estimate.js";
-export type { HealthCheckStatus, HealthState } from "./features/health/healthz-endpoint.js";
+export type { EstimateQuery, RequestEstimate } from "./features/estimate/estimate-feature.js";
+export type { HealthCheckStatus, HealthState } from "./features/health/health-feature.js";
 export type { LimitReports, LimitStatus } from "./features/limits/read-limits.js";
 export type { WebhookEndpointName, WebhookFilter, WebhookMessage } from "./features/outbox/outbox.js";
 export type { Refusal } from "./features/refusals/refusal.js";

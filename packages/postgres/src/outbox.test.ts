@@ -89,7 +89,8 @@ await describeWithPostgres("the outbox", ({ pool, nameSchema }) => {
   it("is written and leased by processes of an older version, which leave messages about alerts alone", async () => {
     const schema = nameSchema();
     const query = queryOf(schema);
-    const ledger = createPostgresLedger({ pool, schema });
+    // PostgreSQL's clock has microseconds, so what it has just written may be due after this millisecond.
+    const ledger = createPostgresLedger({ pool, schema, now: () => Date.now() + 1 });
     await ledger.hold(holdOf({ id: "req_1", amount: "1", budget: "2" }));
     await ledger.settle(recordOf({ id: "req_1", charge: "1" }));
     const [alert] = await ledger.outbox.lease("alert", OPTIONS);

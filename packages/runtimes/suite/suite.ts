@@ -1,5 +1,6 @@
 import { createBench } from "./bench.ts";
 import type { Check } from "./check.ts";
+import { app } from "./checks/app.ts";
 import { clients } from "./checks/clients.ts";
 import { closing } from "./checks/closing.ts";
 import { downloads } from "./checks/downloads.ts";
@@ -22,6 +23,7 @@ export const CHECKS: readonly Check[] = [
   ...paths,
   ...clients,
   ...ownClient,
+  ...app,
   ...downloads,
   ...forms,
   ...streams,

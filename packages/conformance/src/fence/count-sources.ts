@@ -65,6 +65,16 @@ export const countRootFiles = (): number => NAMES.filter((name) => !name.include
 const hundredLinesOf = (paths: readonly string[]): number =>
   Math.ceil(paths.reduce((sum, path) => sum + readText(path).split("\n").length - 1, 0) / 100);
 
-export const countLinesOfCore = (): number => hundredLinesOf(SOURCES);
+/** The folder of a feature or a family, or what a gateway cannot leave out. */
+const partOf = (name: string): string => /^(?:features|families)\/[\w-]+(?=\/)/.exec(name)?.[0] ?? "kernel";
+
+/** The lines of core without tests, by {@link partOf}. */
+export const countLinesOfParts = (): Record<string, number> =>
+  Object.fromEntries(
+    [...Map.groupBy(SOURCES, (path) => partOf(path.slice(CORE.length)))].map(([part, paths]) => [
+      part,
+      hundredLinesOf(paths),
+    ]),
+  );
 export const countLinesOfTests = (): number =>
   hundredLinesOf([...CORE_FILES.filter(isTest), ...findFiles("packages/conformance/src/**/*.ts")]);

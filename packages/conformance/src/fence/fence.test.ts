@@ -4,7 +4,7 @@ import { SCENARIOS, type ScenarioName } from "../work-per-request/scenarios.js";
 import {
   countCode,
   countImports,
-  countLinesOfCore,
+  countLinesOfParts,
   countLinesOfTests,
   countRepeatedTypes,
   countRootFiles,
@@ -82,8 +82,7 @@ const FIGURES: readonly (Counted | Bounded)[] = [
   { counts: "hundreds of bytes for Workers: all features", today: 1729, goal: 1400, count: countBundle(ALL) },
   { counts: "hundreds of bytes for Workers: seedream", today: 1121, goal: 750, count: countBundle(SEEDREAM) },
   { counts: "hundreds of bytes for Workers: billing", today: 170, goal: 164, count: countBundle(BILLING) },
-  { counts: "import of core, over undici", today: 2, goal: 1.3, measure: compareToUndici("") },
-  { counts: "import of billing, over undici", today: 0.25, goal: 0.25, measure: compareToUndici("/billing") },
+  { counts: "import of core, over undici", today: 2, goal: 1.3, measure: compareToUndici },
   { counts: "classes that iterate over bytes", today: 5, goal: 5, count: () => countCode(ITERATOR) },
   { counts: "interfaces named …Parts", today: 27, goal: 12, count: () => countCode(PARTS) },
   {
@@ -93,7 +92,6 @@ const FIGURES: readonly (Counted | Bounded)[] = [
     count: countRepeatedTypes,
   },
   { counts: "files at the root of core/src", today: 17, goal: 5, count: countRootFiles },
-  { counts: "hundreds of lines of core without tests", today: 508, goal: 340, count: countLinesOfCore },
   { counts: "hundreds of lines of tests, with conformance", today: 983, goal: 700, count: countLinesOfTests },
 ];
 
@@ -106,4 +104,43 @@ it.each(COUNTED)("$counts: $today, in the end $goal", async ({ today, count }) =
 const BOUNDED = FIGURES.filter((figure) => "measure" in figure);
 it.each(BOUNDED)("$counts: at most $today, in the end $goal", async ({ today, measure }) => {
   expect(await measure(today)).toBeLessThanOrEqual(today);
+});
+
+/** A new feature or family adds its line. The kernel is everything else in core. */
+const HUNDREDS_OF_LINES: Readonly<Record<string, number>> = {
+  kernel: 293,
+  "families/gemini": 9,
+  "families/openai": 14,
+  "families/qwen-image": 10,
+  "families/seedream": 10,
+  "features/alerts": 2,
+  "features/budgets": 5,
+  "features/callers": 14,
+  "features/channel-control": 4,
+  "features/channel-probe": 4,
+  "features/continued-calls": 3,
+  "features/cors": 2,
+  "features/estimate": 2,
+  "features/health": 3,
+  "features/key-command": 10,
+  "features/key-functions": 3,
+  "features/limits": 14,
+  "features/memory-ledger": 1,
+  "features/models-list": 2,
+  "features/openapi": 15,
+  "features/outbox": 4,
+  "features/periods": 2,
+  "features/reference-page": 2,
+  "features/refusals": 5,
+  "features/results": 25,
+  "features/signed-in-users": 3,
+  "features/task-store": 7,
+  "features/tasks": 24,
+  "features/telemetry": 4,
+  "features/usage": 16,
+  "features/watch-options": 1,
+  "features/webhooks": 11,
+};
+it("hundreds of lines of core without tests: the kernel, and what a gateway can leave out", () => {
+  expect(countLinesOfParts()).toEqual(HUNDREDS_OF_LINES);
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { qwenImage } from "../families/qwen-image/qwen-image.js";
-import { HEALTH_PATH } from "../features/health/healthz-endpoint.js";
-import { MODELS_PATH } from "../features/models-list/models-endpoint.js";
-import { DESCRIPTION_PATH, REFERENCE_PATH } from "../features/openapi/openapi-endpoint.js";
+import { HEALTH_PATH } from "../features/health/health-feature.js";
+import { MODELS_PATH } from "../features/models-list/models-list-feature.js";
+import { DESCRIPTION_PATH, REFERENCE_PATH } from "../features/openapi/openapi-feature.js";
 import { TASKS_PATH } from "../features/tasks/tasks-endpoint.js";
 import { createRouteMatcher, type GatewayRoute, listEndpoints } from "./route.js";
 

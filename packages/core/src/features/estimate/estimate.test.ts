@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Gateway } from "../../gateway.js";
 import type { GatewayOptions } from "../../gateway-options/options.js";
 import { CALLER_KEY, createTestGateway, GENERATIONS, type TestGateway } from "../../testing/test-gateway.js";
-import type { EstimateQuery } from "./estimate.js";
+import type { EstimateQuery } from "./estimate-feature.js";
 
 const MODEL = "seedream-4-0-250828";
 const BILLING = {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ExpiringKey, KeyFunction, KeyRequest } from "../../contract/key-source.js";
-import { FunctionKeys } from "./key-functions.js";
+import { FunctionKeys } from "./key-functions-feature.js";
 
 const START = 1_800_000_000_000;
 

@@ -210,7 +210,7 @@ describe("a header for a key", () => {
     ["api-key", "wrong"],
     ["api-key", ""],
     ["api-key", "two keys"],
-  ])("never falls back to the user: %s: %j", async (name, value) => {
+  ])("never falls back to the user: %s, value %#", async (name, value) => {
     const test = create();
     const caller = vi.fn<FindUser<Request>>(() => ({ id: "42" }));
     const { status, body } = await send(

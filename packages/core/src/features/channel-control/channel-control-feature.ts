@@ -18,7 +18,7 @@ import {
   findHealthChecks,
   type HealthCheckStatus,
   type HealthChecks,
-} from "../health/healthz-endpoint.js";
+} from "../health/health-feature.js";
 import { createMemoryAdmissionStore } from "../limits/memory-store.js";
 import type { AdmissionStore } from "../limits/store.js";
 import { type ChannelPauses, createPauses, type PauseOptions, type ResumeOptions } from "./pauses.js";
