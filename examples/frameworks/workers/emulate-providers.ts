@@ -5,9 +5,10 @@ import { createEmulator } from "@calotype/emulator";
  * needs no account and costs nothing. Only `npm run dev` does this.
  */
 export async function emulateProviders(): Promise<Record<string, string>> {
-  const emulator = await createEmulator().listen();
-  const { baseUrls } = emulator;
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void emulator.close());
+  const emulator = createEmulator();
+  const server = await emulator.listen();
+  const { baseUrls } = server;
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void server.close());
   const providers = {
     ARK: baseUrls.ark, // seedream
     DASHSCOPE: baseUrls.dashscope, // qwenImage

@@ -5,7 +5,9 @@ import {
   namesOf,
   PROVIDERS,
   type ProviderName,
+  SIGN_INS,
   STORES,
+  signInsOf,
   storesOf,
 } from "./choices.js";
 import type { Arguments } from "./read-arguments.js";
@@ -20,13 +22,14 @@ const DEFAULT_FOLDER = "calotype-app";
 const DEFAULT_PROVIDERS: readonly ProviderName[] = ["seedream", "qwen-image"];
 
 /** Completes the arguments without a question. */
-export function completeWithDefaults({ folder, framework, providers, store }: Arguments): AppRequest {
+export function completeWithDefaults({ folder, framework, providers, store, signIn }: Arguments): AppRequest {
   const chosen = framework ?? "express";
   return {
     folder: folder ?? DEFAULT_FOLDER,
     framework: chosen,
     providers: providers ?? DEFAULT_PROVIDERS,
     store: store ?? defaultStore(chosen),
+    signIn: signIn ?? "none",
   };
 }
 
@@ -53,7 +56,8 @@ export async function askForRest(given: Arguments): Promise<AppRequest | undefin
         }),
       );
     const store = given.store ?? (await askForStore(framework));
-    return { folder, framework, providers, store };
+    const signIn = given.signIn ?? (await askForSignIn(framework));
+    return { folder, framework, providers, store, signIn };
   } catch (error) {
     if (!(error instanceof Canceled)) throw error;
     cancel("Nothing was written.");
@@ -83,6 +87,16 @@ async function askForStore(framework: AppChoices["framework"]): Promise<AppChoic
     initialValue: defaultStore(framework),
   });
   return answered(store);
+}
+
+async function askForSignIn(framework: AppChoices["framework"]): Promise<AppChoices["signIn"]> {
+  const signIns = signInsOf(framework);
+  if (signIns.length === 1) return "none";
+  const signIn = await select({
+    message: "Does your app have signed-in users?",
+    options: signIns.map((value) => ({ value, label: SIGN_INS[value].title })),
+  });
+  return answered(signIn);
 }
 
 async function askForFolder(): Promise<string> {

@@ -26,7 +26,12 @@ const APPS: readonly (readonly [FrameworkName, string, string])[] = [
 
 describe.concurrent("an app whose port is in use prints the error, ends with 1, and names no address of its own", () => {
   it.each(APPS)("%s", async (framework, program, file) => {
-    const folder = generateApp(`busy-${framework}`, { framework, providers: ["seedream"], store: "memory" });
+    const folder = generateApp(`busy-${framework}`, {
+      framework,
+      providers: ["seedream"],
+      store: "memory",
+      signIn: "none",
+    });
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     if (framework === "nestjs")
       run(process.execPath, [join(GENERATED, "../../../node_modules/typescript/bin/tsc")], folder);

@@ -10,10 +10,17 @@ export interface ProviderChoice {
 /** A framework, runtime or host that an app can have. */
 export interface FrameworkChoice {
   readonly title: string;
-  /** Stores that do not work there, and why. */
-  readonly without?: { readonly stores: readonly StoreName[]; readonly reason: string };
+  /** Stores and kinds of sign-in that do not work there, and why. */
+  readonly without?: readonly Without[];
   /** Files of `templates/app` that its apps do not have. */
   readonly withoutFiles?: readonly string[];
+  /** The folder of the page, in a framework that bundles it. Default: `page`, which the app bundles itself. */
+  readonly pageFolder?: string;
+}
+
+interface Without {
+  readonly choices: readonly (StoreName | SignInName)[];
+  readonly reason: string;
 }
 
 /** A store that an app can have. */
@@ -21,29 +28,54 @@ export interface StoreChoice {
   readonly title: string;
   /** The servers that must run before the app starts, also for `npm run dev`. */
   readonly servers?: string;
+  /** Where users are stored, by the name of the folder in `templates/user-databases`. */
+  readonly userDatabase: "sqlite" | "postgres";
+}
+
+/** How the users of an app sign in. */
+export interface SignInChoice {
+  readonly title: string;
 }
 
 /** The frameworks, by the name of their folder in `templates/frameworks`. */
 export const FRAMEWORKS = {
   express: { title: "Express" },
   fastify: { title: "Fastify" },
-  nestjs: { title: "NestJS" },
-  next: { title: "Next.js" },
+  nestjs: {
+    title: "NestJS",
+    without: [
+      {
+        choices: ["better-auth"],
+        reason:
+          "The app bundles its page from source files when it starts, and a Nest app has only compiled ones.",
+      },
+    ],
+  },
+  next: { title: "Next.js", pageFolder: "app" },
   hono: { title: "Hono on Node" },
   koa: { title: "Koa" },
   node: { title: "No framework: node:http" },
   bun: { title: "Bun" },
   workers: {
     title: "Hono on Cloudflare Workers",
-    without: {
-      stores: ["sqlite", "postgres", "postgres-redis"],
-      reason: "A Worker has no files and no lasting connections.",
-    },
+    without: [
+      {
+        choices: ["sqlite", "postgres", "postgres-redis", "better-auth"],
+        reason: "A Worker has no files and no lasting connections.",
+      },
+    ],
     withoutFiles: ["Dockerfile", ".dockerignore"],
   },
   lambda: {
     title: "AWS Lambda",
-    without: { stores: ["sqlite"], reason: "A function has no files that outlive it." },
+    without: [
+      { choices: ["sqlite"], reason: "A function has no files that outlive it." },
+      {
+        choices: ["better-auth"],
+        reason:
+          "The app bundles its page from source files when it starts, and a function has only its bundle.",
+      },
+    ],
   },
 } as const satisfies Record<string, FrameworkChoice>;
 
@@ -57,18 +89,30 @@ export const PROVIDERS = {
 
 /** The stores, by the name of their folder in `templates/stores`. */
 export const STORES = {
-  memory: { title: "Memory: nothing survives the process" },
-  sqlite: { title: "SQLite: a file, for one machine" },
-  postgres: { title: "PostgreSQL: for any number of machines", servers: "PostgreSQL" },
+  memory: { title: "Memory: nothing survives the process", userDatabase: "sqlite" },
+  sqlite: { title: "SQLite: a file, for one machine", userDatabase: "sqlite" },
+  postgres: {
+    title: "PostgreSQL: for any number of machines",
+    servers: "PostgreSQL",
+    userDatabase: "postgres",
+  },
   "postgres-redis": {
     title: "PostgreSQL and Redis: machines also share limits",
     servers: "PostgreSQL and Redis",
+    userDatabase: "postgres",
   },
 } as const satisfies Record<string, StoreChoice>;
+
+/** The kinds of sign-in, by the name of their folder in `templates/sign-ins`; `none` has no folder. */
+export const SIGN_INS = {
+  none: { title: "No: programs send keys" },
+  "better-auth": { title: "Yes: better-auth, with a page that makes images" },
+} as const satisfies Record<string, SignInChoice>;
 
 export type FrameworkName = keyof typeof FRAMEWORKS;
 export type ProviderName = keyof typeof PROVIDERS;
 export type StoreName = keyof typeof STORES;
+export type SignInName = keyof typeof SIGN_INS;
 
 /** What an app is made of. */
 export interface AppChoices {
@@ -76,6 +120,7 @@ export interface AppChoices {
   /** At least one. The README of the app shows a request to the first. */
   readonly providers: readonly ProviderName[];
   readonly store: StoreName;
+  readonly signIn: SignInName;
 }
 
 /** The names of a table of choices, in its order. */
@@ -86,13 +131,30 @@ export function namesOf<Name extends string>(table: Readonly<Record<Name, unknow
 
 /** The stores that work with a framework. */
 export function storesOf(framework: FrameworkName): StoreName[] {
-  const { without }: FrameworkChoice = FRAMEWORKS[framework];
-  return namesOf(STORES).filter((store) => !without?.stores.includes(store));
+  return namesOf(STORES).filter((store) => findWithout(framework, store) === undefined);
 }
 
-/** Returns why a store does not work with a framework, or `undefined` if it does. */
-export function findStoreProblem(framework: FrameworkName, store: StoreName): string | undefined {
-  const { title, without }: FrameworkChoice = FRAMEWORKS[framework];
-  if (without === undefined || !without.stores.includes(store)) return undefined;
-  return `The store ${store} does not work with ${title}. ${without.reason} Choose one of: ${storesOf(framework).join(", ")}.`;
+/** The kinds of sign-in that work with a framework. */
+export function signInsOf(framework: FrameworkName): SignInName[] {
+  return namesOf(SIGN_INS).filter((signIn) => findWithout(framework, signIn) === undefined);
+}
+
+/** Returns why a store or a kind of sign-in does not work with a framework, or `undefined` if both do or are not chosen yet. */
+export function findProblem(
+  framework: FrameworkName,
+  { store, signIn }: { readonly store: StoreName | undefined; readonly signIn: SignInName | undefined },
+): string | undefined {
+  const { title } = FRAMEWORKS[framework];
+  const describe = (name: string, without: Without, others: readonly string[]): string =>
+    `${name} does not work with ${title}. ${without.reason} Choose one of: ${others.join(", ")}.`;
+  const withoutStore = store && findWithout(framework, store);
+  if (withoutStore) return describe(`The store ${store}`, withoutStore, storesOf(framework));
+  const withoutSignIn = signIn && findWithout(framework, signIn);
+  if (withoutSignIn) return describe(`The sign-in ${signIn}`, withoutSignIn, signInsOf(framework));
+  return undefined;
+}
+
+function findWithout(framework: FrameworkName, choice: StoreName | SignInName): Without | undefined {
+  const { without = [] }: FrameworkChoice = FRAMEWORKS[framework];
+  return without.find(({ choices }) => choices.includes(choice));
 }

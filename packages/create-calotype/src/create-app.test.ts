@@ -42,7 +42,9 @@ describe("without a terminal", () => {
 
     expect(code).toBe(0);
     expect(output).toContain("npm install\n  npm run dev");
-    expect(output).toContain("Chosen: --framework express --providers seedream,qwen-image --store sqlite\n");
+    expect(output).toContain(
+      "Chosen: --framework express --providers seedream,qwen-image --store sqlite --sign-in none\n",
+    );
     expect(JSON.parse(read("My Shop!/package.json"))).toMatchObject({
       name: "my-shop",
       dependencies: { "@calotype/express": "^1.2.3", "@calotype/sqlite": "^1.2.3" },
@@ -81,6 +83,11 @@ describe("refuses", () => {
     [["--providers", ""], /--providers does not know ""/],
     [["--store", "mysql"], /--store does not know "mysql"\. Choose from: memory, sqlite,/],
     [["--framework", "lambda", "--store", "sqlite"], /sqlite does not work with AWS Lambda\..*postgres/],
+    [["--sign-in", "auth-js"], /--sign-in does not know "auth-js"\. Choose from: none, better-auth\./],
+    [
+      ["--framework", "nestjs", "--sign-in", "better-auth"],
+      /sign-in better-auth does not work with NestJS\. .*compiled.* Choose one of: none\./,
+    ],
     [["--frame", "express"], /--frame/],
     [["a", "b"], /One folder/],
   ])("%j, and writes nothing", async (args, message) => {
@@ -122,7 +129,16 @@ it("shows every choice in its help, and its version", async () => {
 
   expect(output).toMatch(/--framework NAME +express, .*lambda/);
   expect(output).toMatch(/--store NAME +memory, sqlite, postgres, postgres-redis/);
+  expect(output).toMatch(/--sign-in NAME +none, better-auth/);
   expect((await run(["--version"])).output).toBe("1.2.3\n");
+});
+
+it("names the page of an app with signed-in users", async () => {
+  const { output } = await run([folder, "--sign-in", "better-auth"]);
+
+  expect(output).toContain("Then open http://localhost:8787/, create an account and make an image.");
+  expect(read("page/page.tsx")).toContain("<SignIn />");
+  expect(read("README.md")).toMatch(/npm run dev\n```\n\nOpen <http:\/\/localhost:8787\/>/);
 });
 
 it("names the servers that the store needs", async () => {

@@ -1,6 +1,6 @@
 import type { AppRequest } from "./ask.js";
 import { askForRest, completeWithDefaults } from "./ask.js";
-import { findStoreProblem, STORES, type StoreChoice } from "./choices.js";
+import { findProblem, STORES, type StoreChoice } from "./choices.js";
 import { planApp } from "./plan-app.js";
 import { ArgumentsError, HELP, readArguments } from "./read-arguments.js";
 import { checkFolder, FolderError, toAppName, writeApp } from "./write-app.js";
@@ -38,7 +38,7 @@ export async function createApp(argv: readonly string[], host: CommandHost): Pro
     const asks = host.canAsk && !given.yes;
     const request = asks ? await askForRest(given) : completeWithDefaults(given);
     if (request === undefined) return EXIT_CODE_OF_CTRL_C;
-    const problem = findStoreProblem(request.framework, request.store);
+    const problem = findProblem(request.framework, request);
     if (problem !== undefined) throw new ArgumentsError(problem);
     const { folder, ...choices } = request;
     const names = { name: toAppName(folder), range: `^${host.version}` };
@@ -54,8 +54,8 @@ export async function createApp(argv: readonly string[], host: CommandHost): Pro
 }
 
 /** The options of the app, so that defaults are no surprise. */
-function describeChoices({ framework, providers, store }: AppRequest): string {
-  return `Nothing was asked. Chosen: --framework ${framework} --providers ${providers.join(",")} --store ${store}\n\n`;
+function describeChoices({ framework, providers, store, signIn }: AppRequest): string {
+  return `Nothing was asked. Chosen: --framework ${framework} --providers ${providers.join(",")} --store ${store} --sign-in ${signIn}\n\n`;
 }
 
 /** A word of a command line. */
@@ -63,7 +63,7 @@ function quote(word: string): string {
   return /\s/.test(word) ? JSON.stringify(word) : word;
 }
 
-function describeNextSteps({ folder, framework, store }: AppRequest, host: CommandHost): string {
+function describeNextSteps({ folder, framework, store, signIn }: AppRequest, host: CommandHost): string {
   const { packageManager } = host;
   const warning = isTooOld(host.nodeVersion)
     ? `\nThe app needs Node ${NODE_NEEDED.join(".")} or newer; this is Node ${host.nodeVersion}.\n`
@@ -78,12 +78,16 @@ function describeNextSteps({ folder, framework, store }: AppRequest, host: Comma
     servers === undefined
       ? ""
       : `\nBefore ${packageManager} run dev, start ${servers} and copy .env.example to .env: the README says how.\n`;
+  const firstImage =
+    signIn === "none"
+      ? "The README there has a first request."
+      : "Then open http://localhost:8787/, create an account and make an image.";
   return `The app is in ${folder}. Next:
 
 ${cd}  ${packageManager} install
   ${packageManager} run dev
 
-The README there has a first request. No account is needed: \`dev\` emulates providers without a key.
+${firstImage} No account at a provider is needed: \`dev\` emulates providers without a key.
 ${start}${warning}${bun}`;
 }
 

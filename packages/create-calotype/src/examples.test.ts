@@ -25,7 +25,7 @@ describe.each(EXAMPLES)("examples/frameworks/%s", (framework) => {
   const providers: AppChoices["providers"] = ["seedream", "qwen-image"];
   // `latest`, because a released version would be wrong in the commit that makes the next release.
   const files = planApp(
-    { framework, providers, store: "memory" },
+    { framework, providers, store: "memory", signIn: "none" },
     { name: `${framework}-app`, range: "latest" },
   );
 

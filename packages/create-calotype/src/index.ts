@@ -4,8 +4,11 @@ export {
   type FrameworkName,
   PROVIDERS,
   type ProviderName,
+  SIGN_INS,
+  type SignInName,
   STORES,
   type StoreName,
+  signInsOf,
   storesOf,
 } from "./choices.js";
 export { type AppNames, planApp } from "./plan-app.js";

@@ -20,6 +20,13 @@ const TEMPLATES = fileURLToPath(new URL("../templates", import.meta.url));
 /** npm leaves out files with these names or renames them, so their templates have no dot. */
 const DOTFILES = new Set(["gitignore", "dockerignore"]);
 
+/** Files of the frameworks that only apps with sign-in have. */
+const SIGN_IN_FILES = /^(site\.ts|app\/layout\.tsx|app\/api\/.*)$/;
+/** What only apps with sign-in have in other files: the option `caller` of an adapter, and more that is not a whole line. */
+const SIGN_IN_PARTS = [/, \{\s*caller:[^;]*?findUser[^}]*\}/g, /\bauth, findUser, |\.\.\.site, /g];
+/** Then whole lines. */
+const SIGN_IN_LINES = /^.*(\bfindUser\b|\bsite\b|\bauth\b|The page:|the page shows|faults|\bresults\b).*\n/gm;
+
 /** What {@link planApp} needs to know besides the choices. */
 export interface AppNames {
   /** The name of the app in its package.json and README. */
@@ -37,17 +44,25 @@ interface Manifest {
 
 /**
  * Returns the files of an app as a map of path to text. The app is made of folders of `templates`: `app`, then that of each
- * provider, the store and the framework. A file of a later folder replaces the one of the same path. `add-to-package.json`
- * is merged into `package.json`, `add-to-env.example` and `add-to-readme.md` are appended, and `gateway.ts` and
- * `emulate-providers.ts` lose the lines of the providers that were not chosen.
+ * provider, the store, the framework, and those of the sign-in. A file of a later folder replaces the one of the same path.
+ * `add-to-package.json` is merged into `package.json`, `add-to-env.example` and `add-to-readme.md` are appended, and `gateway.ts`
+ * and `emulate-providers.ts` lose the lines of the providers that were not chosen. Without sign-in, all files lose what it needs.
  */
-export function planApp({ framework, providers, store }: AppChoices, names: AppNames): Map<string, string> {
+export function planApp(
+  { framework, providers, store, signIn }: AppChoices,
+  names: AppNames,
+): Map<string, string> {
+  const { withoutFiles = [], pageFolder = "page" }: FrameworkChoice = FRAMEWORKS[framework];
   const folders = [
     "app",
     ...providers.map((provider) => `providers/${provider}`),
     `stores/${store}`,
     `frameworks/${framework}`,
   ];
+  if (signIn !== "none") {
+    folders.push(`sign-ins/${signIn}`, `user-databases/${STORES[store].userDatabase}`);
+    if (pageFolder === "page") folders.push("bundled-page");
+  }
   const files = new Map<string, string>();
   let manifest: Manifest = { name: names.name, version: "0.0.0" };
   let variables = "";
@@ -56,9 +71,13 @@ export function planApp({ framework, providers, store }: AppChoices, names: AppN
     if (path === "add-to-package.json") manifest = mergeManifests(manifest, JSON.parse(text));
     else if (path === "add-to-env.example") variables += text;
     else if (path === "README.md" || path === "add-to-readme.md") readme += text;
-    else files.set(DOTFILES.has(path) ? `.${path}` : path, text);
+    else files.set(DOTFILES.has(path) ? `.${path}` : path.replace(/^page\//, `${pageFolder}/`), text);
   }
-  const { withoutFiles = [] }: FrameworkChoice = FRAMEWORKS[framework];
+  readme = readme.replaceAll("`page/", `\`${pageFolder}/`);
+  if (signIn === "none") {
+    leaveOutSignIn(files);
+    readme = readme.replace(/^Open .*create an account.*\n\n/m, "");
+  }
   for (const path of withoutFiles) files.delete(path);
   for (const path of ["gateway.ts", "emulate-providers.ts"])
     files.set(path, keepProviders(files.get(path) ?? "", providers));
@@ -130,9 +149,21 @@ function keepProviders(text: string, providers: readonly ProviderName[]): string
     .replace(/^ *families: \[\n(?: *\/\/.*\n)* *\],\n/m, "");
 }
 
+/** Leaves out what only apps with sign-in have. */
+function leaveOutSignIn(files: Map<string, string>): void {
+  for (const [path, text] of files) {
+    if (SIGN_IN_FILES.test(path)) files.delete(path);
+    else
+      files.set(
+        path,
+        [...SIGN_IN_PARTS, SIGN_IN_LINES].reduce((kept, pattern) => kept.replaceAll(pattern, ""), text),
+      );
+  }
+}
+
 /** Leaves out the lines of the table of files, and of lists, that name a file that the app does not have. */
 function keepFiles(readme: string, files: ReadonlyMap<string, string>): string {
-  const text = readme.replaceAll(/^\| `([\w.-]+\.ts)`.*\n/gm, (line, path: string) =>
+  const text = readme.replaceAll(/^\| `([\w./-]+\.tsx?)`.*\n/gm, (line, path: string) =>
     files.has(path) ? line : "",
   );
   return files.has("Dockerfile") ? text : text.replaceAll(/^\d\. .*Dockerfile.*\n/gm, "");

@@ -74,11 +74,12 @@ describe.skipIf(!hasScript)("in a terminal", () => {
       ["Framework", DOWN + ENTER],
       ["Providers", `${DOWN} ${ENTER}`],
       ["stored", DOWN + ENTER],
+      ["signed-in users", DOWN + ENTER],
     ]);
 
     expect({ code, output }).toMatchObject({ code: 0 });
     expect(dependenciesOf("shop")).toEqual(
-      expect.arrayContaining(["fastify", "@calotype/postgres", "@calotype/studio"]),
+      expect.arrayContaining(["fastify", "@calotype/postgres", "@calotype/studio", "better-auth"]),
     );
     expect(readdirSync(join(folder, "shop/providers"))).toEqual([
       "provider.ts",
@@ -94,8 +95,8 @@ describe.skipIf(!hasScript)("in a terminal", () => {
     });
 
     expect({ code, output }).toMatchObject({ code: 0 });
-    // Workers have one store, so that is no question either.
-    expect(output).not.toMatch(/Folder|stored/);
+    // Workers have one store and no sign-in, so these are no questions either.
+    expect(output).not.toMatch(/Folder|stored|signed-in/);
   });
 
   it.each([
@@ -128,6 +129,7 @@ describe.skipIf(!hasScript)("in a terminal", () => {
       ["Providers", ` ${DOWN} ${ENTER}`],
       ["at least one", ` ${ENTER}`],
       ["stored", ENTER],
+      ["signed-in users", ENTER],
     ]);
 
     expect({ code, output }).toMatchObject({ code: 0 });
@@ -143,6 +145,8 @@ describe.skipIf(!hasScript)("in a terminal", () => {
 
     expect({ code, output }).toMatchObject({ code: 0 });
     expect(output).not.toContain("◆");
-    expect(output).toContain("--framework express --providers seedream,qwen-image --store sqlite");
+    expect(output).toContain(
+      "--framework express --providers seedream,qwen-image --store sqlite --sign-in none",
+    );
   });
 });

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { type AppChoices, FRAMEWORKS, findStoreProblem, namesOf, PROVIDERS, STORES } from "./choices.js";
+import { type AppChoices, FRAMEWORKS, findProblem, namesOf, PROVIDERS, SIGN_INS, STORES } from "./choices.js";
 
 /** What the command line says. What it does not say is `undefined`. */
 export interface Arguments {
@@ -7,6 +7,7 @@ export interface Arguments {
   readonly framework: AppChoices["framework"] | undefined;
   readonly providers: AppChoices["providers"] | undefined;
   readonly store: AppChoices["store"] | undefined;
+  readonly signIn: AppChoices["signIn"] | undefined;
   /** Use defaults in place of questions. */
   readonly yes: boolean;
   readonly help: boolean;
@@ -25,11 +26,12 @@ export const HELP = `Writes a small app with the image-generation gateway caloty
   --framework NAME   ${namesOf(FRAMEWORKS).join(", ")}
   --providers LIST   One or more of ${namesOf(PROVIDERS).join(", ")}, separated by commas
   --store NAME       ${namesOf(STORES).join(", ")}
+  --sign-in NAME     ${namesOf(SIGN_INS).join(", ")}
   --yes, -y          Ask nothing: what is not named has its default
   --help, -h         Show this text
   --version          Show the version
 
-Defaults: the folder calotype-app, express, seedream and qwen-image, and sqlite where it works, else memory.
+Defaults: the folder calotype-app, express, seedream and qwen-image, sqlite where it works, else memory, and no sign-in.
 Without a terminal, and with CI set, nothing is asked. A folder that is not empty is never written to.
 `;
 
@@ -41,18 +43,27 @@ Without a terminal, and with CI set, nothing is asked. A folder that is not empt
 export function readArguments(argv: readonly string[]): Arguments {
   const { values, positionals } = parse(argv);
   if (positionals.length > 1) throw new ArgumentsError(`One folder is possible, not ${positionals.length}.`);
-  const { framework, store, providers, yes = false, help = false, version = false } = values;
+  const {
+    framework,
+    store,
+    providers,
+    "sign-in": signIn,
+    yes = false,
+    help = false,
+    version = false,
+  } = values;
   const read = {
     folder: positionals[0],
     framework: framework === undefined ? undefined : oneOf(FRAMEWORKS, "--framework", framework),
     providers: providers === undefined ? undefined : readProviders(providers),
     store: store === undefined ? undefined : oneOf(STORES, "--store", store),
+    signIn: signIn === undefined ? undefined : oneOf(SIGN_INS, "--sign-in", signIn),
     yes,
     help,
     version,
   };
-  if (read.framework !== undefined && read.store !== undefined) {
-    const problem = findStoreProblem(read.framework, read.store);
+  if (read.framework !== undefined) {
+    const problem = findProblem(read.framework, read);
     if (problem !== undefined) throw new ArgumentsError(problem);
   }
   return read;
@@ -67,6 +78,7 @@ function parse(argv: readonly string[]) {
         framework: { type: "string" },
         providers: { type: "string" },
         store: { type: "string" },
+        "sign-in": { type: "string" },
         yes: { type: "boolean", short: "y" },
         help: { type: "boolean", short: "h" },
         version: { type: "boolean" },

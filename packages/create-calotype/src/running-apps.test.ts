@@ -28,6 +28,7 @@ function generate(framework: FrameworkName, name = `running-${framework}`): stri
     framework,
     providers: ["seedream", "qwen-image"],
     store: "memory",
+    signIn: "none",
   });
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
@@ -105,7 +106,12 @@ describe("an app with all providers", () => {
   let folder: string;
   beforeAll(async () => {
     const providers = namesOf(PROVIDERS);
-    folder = generateApp("running-providers", { framework: "node", providers, store: "memory" });
+    folder = generateApp("running-providers", {
+      framework: "node",
+      providers,
+      store: "memory",
+      signIn: "none",
+    });
     app = await startApp([process.execPath, "dev.ts"], folder);
   });
   afterAll(async () => {
@@ -192,6 +198,7 @@ it("the tests of its prices pass", () => {
     framework: "node",
     providers: ["seedream", "qwen-image", "openai", "gemini"],
     store: "memory",
+    signIn: "none",
   });
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
 

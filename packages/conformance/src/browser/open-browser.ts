@@ -36,7 +36,7 @@ const FLAGS = [
   "--disable-quic",
   "--disable-sync",
   // The tests use this machine only, and so does the browser. Other sites have names such as evil.example.
-  "--host-resolver-rules=MAP *.example 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+  "--host-resolver-rules=MAP *.example 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 ];
 
 async function start(): Promise<Browser> {

@@ -65,11 +65,11 @@ export function runTimed(command: string, cwd: string): TimedCommand {
 export function installApp(
   packed: PackedPackages,
   name: string,
-  { framework, providers, store }: AppChoices,
+  { framework, providers, store, signIn }: AppChoices,
 ): { folder: string; commands: readonly TimedCommand[] } {
   // What `npm create calotype` does.
   const create = `npm exec --yes --prefer-offline --package=${packed.tarballs["create-calotype"]} -- create-calotype`;
-  const flags = `--framework ${framework} --providers ${providers.join(",")} --store ${store} --yes`;
+  const flags = `--framework ${framework} --providers ${providers.join(",")} --store ${store} --sign-in ${signIn} --yes`;
   const created = runTimed(`${create} ${name} ${flags}`, packed.folder);
   const folder = join(packed.folder, name);
   useTarballs(join(folder, "package.json"), packed);

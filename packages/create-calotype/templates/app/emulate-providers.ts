@@ -5,9 +5,12 @@ import { createEmulator } from "@calotype/emulator";
  * needs no account and costs nothing. Only `npm run dev` does this.
  */
 export async function emulateProviders(): Promise<Record<string, string>> {
-  const emulator = await createEmulator().listen();
-  const { baseUrls } = emulator;
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void emulator.close());
+  const emulator = createEmulator();
+  // Each image takes up to 2 s, so that the page shows them one after another.
+  emulator.faults.add({ latencyMs: 700, probability: 0.6 }, { latencyMs: 1100, probability: 0.4 });
+  const server = await emulator.listen();
+  const { baseUrls } = server;
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void server.close());
   const providers = {
     ARK: baseUrls.ark, // seedream
     DASHSCOPE: baseUrls.dashscope, // qwenImage

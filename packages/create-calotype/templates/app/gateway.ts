@@ -3,6 +3,7 @@ import { gemini } from "./providers/gemini.ts";
 import { openai } from "./providers/openai.ts";
 import { qwenImage } from "./providers/qwen-image.ts";
 import { seedream } from "./providers/seedream.ts";
+import { results } from "./results.ts";
 import { stores } from "./stores.ts";
 import { requireVariables } from "./variables.ts";
 
@@ -53,5 +54,6 @@ export const gateway = createGateway({
   healthz: true,
   // One record for each request that reached a provider, with its charge.
   onUsage: (record) => console.log(JSON.stringify(record)),
+  results,
   ...stores,
 });

@@ -7,18 +7,19 @@ import { expectMatch } from "../expect.ts";
 const REQUEST = { model: SEEDREAM, prompt: "a fox", size: "1K" };
 const OWN_PAGE = { "content-type": "application/json", "sec-fetch-site": "same-origin" };
 
+function findUser({ headers }: { readonly headers: Pick<Headers, "get"> }): Caller | null {
+  const id = /session=(\w+)/.exec(headers.get("cookie") ?? "")?.[1];
+  return id === undefined ? null : { id, budget: "0.06" };
+}
+
 /** A gateway of an app whose session cookie is the id of the user. */
 function serveApp({ host, serve }: Bench): ServedGateway {
   const served = serve();
   const { gateway, url } = served;
-  const caller = ({ headers }: { headers: Pick<Headers, "get"> }): Caller | null => {
-    const id = /session=(\w+)/.exec(headers.get("cookie") ?? "")?.[1];
-    return id === undefined ? null : { id, budget: "0.06" };
-  };
   host.gateways.set(new URL(url).pathname.slice(1), {
-    fetch: (request, options) => gateway.fetch(request, { ...options, caller }),
-    handle: (request) => gateway.handle({ ...request, findUser: () => caller(request) }),
-    notFound: gateway.notFound,
+    fetch: (request, options) => gateway.fetch(request, { ...options, caller: findUser }),
+    handle: (request) => gateway.handle({ ...request, findUser: () => findUser(request) }),
+    notFound: (request) => gateway.notFound(request),
   });
   return served;
 }

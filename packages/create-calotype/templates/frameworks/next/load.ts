@@ -2,6 +2,8 @@ import type { Gateway } from "@calotype/core";
 import type { Studio } from "@calotype/studio";
 
 interface Loaded {
+  readonly auth: typeof import("./auth.ts").auth;
+  readonly findUser: typeof import("./auth.ts").findUser;
   readonly gateway: Gateway;
   readonly studio: Studio;
 }
@@ -16,15 +18,16 @@ declare global {
  * restart `npm run dev` after a change of the options.
  */
 export function load(): Promise<Loaded> {
-  globalThis.calotype ??= importBoth().catch((error: unknown) => {
+  globalThis.calotype ??= importAll().catch((error: unknown) => {
     globalThis.calotype = undefined;
     throw error;
   });
   return globalThis.calotype;
 }
 
-async function importBoth(): Promise<Loaded> {
+async function importAll(): Promise<Loaded> {
+  const { auth, findUser } = await import("./auth.ts");
   const { gateway } = await import("./gateway.ts");
   const { studio } = await import("./studio.ts");
-  return { gateway, studio };
+  return { auth, findUser, gateway, studio };
 }

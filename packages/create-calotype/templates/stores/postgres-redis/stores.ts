@@ -7,7 +7,7 @@ import { requireVariables } from "./variables.ts";
 
 requireVariables(["DATABASE_URL", "REDIS_URL"], "The README says how to start both.");
 
-const pool = new Pool({
+export const pool = new Pool({
   connectionString: process.env.DATABASE_URL,
   connectionTimeoutMillis: 5000,
   keepAlive: true,

@@ -5,7 +5,7 @@ import { requireVariables } from "./variables.ts";
 
 requireVariables(["DATABASE_URL"], "The README says how to start a database.");
 
-const pool = new Pool({
+export const pool = new Pool({
   connectionString: process.env.DATABASE_URL,
   connectionTimeoutMillis: 5000,
   keepAlive: true,

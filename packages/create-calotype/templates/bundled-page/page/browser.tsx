@@ -1,0 +1,5 @@
+// Runs in the browser.
+import { createRoot } from "react-dom/client";
+import Page from "./page.tsx";
+
+createRoot(document.body).render(<Page />);
