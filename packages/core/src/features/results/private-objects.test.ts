@@ -14,7 +14,7 @@ it.each<[string, Partial<ResultStore>]>([
     "reads the whole body, and never ends",
     {
       async put({ body }) {
-        for await (const _chunk of body);
+        await Array.fromAsync(body);
         return await never();
       },
     },
