@@ -647,7 +647,7 @@ describe("the response of one of several calls", () => {
     );
     const post = (): Promise<Response> =>
       gateway.fetch(createPost({ model: "single", prompt: "a fox", n: 2, response_format: "b64_json" }));
-    const whole: { readonly created: number } = await (await post()).json();
+    const whole: { readonly created: number } = JSON.parse(await (await post()).text());
     expect(whole).toMatchObject({
       data: images.map((b64_json) => ({ b64_json })),
       usage: { generated_images: 2 },
