@@ -1,6 +1,7 @@
 // Runs `next build` if something has changed since the last build, then `next start`. If no provider is set, both are
-// emulated. Stdout has only the usage records; the output of Next.js goes to stderr.
+// emulated. Without BETTER_AUTH_SECRET, sessions end with this process, as the users do. Stdout has only the usage records; the output of Next.js goes to stderr.
 import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { globSync, statSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -11,14 +12,22 @@ import { emulateProviders } from "@calotype/example-options/emulate-providers";
 
 const SOURCES = [
   "*.{ts,json}",
-  "app/**/*.{ts,tsx}",
+  "app/**/*.{ts,tsx,css}",
   "../options/*.{ts,json}",
-  "../../packages/{core,next,s3}/{package.json,dist/**/*.js}",
+  "../../packages/{client,core,next,react,s3}/{package.json,dist/**/*.js}",
+];
+
+/** An emulated image takes 1, 2, 3 or 4 seconds, so that the page shows the images of a task one after another. */
+const UNEVEN = [
+  { latencyMs: 1_000 },
+  { latencyMs: 1_000, probability: 0.5 },
+  { latencyMs: 2_000, probability: 0.5 },
 ];
 
 if (!isBuilt()) await build();
-const { env, close } = await emulateProviders(process.env);
-const server = runNext(["start", "--port", env["PORT"] || "8787"], env);
+const { env, close } = await emulateProviders(process.env, UNEVEN);
+const secret = env["BETTER_AUTH_SECRET"] || randomBytes(32).toString("hex");
+const server = runNext(["start", "--port", env["PORT"] || "8787"], { ...env, BETTER_AUTH_SECRET: secret });
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => server.kill(signal));
 server.once("exit", (code) => {
   // When Next.js is stopped by a signal, its exit code is 128 plus the number of the signal.

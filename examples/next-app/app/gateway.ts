@@ -7,6 +7,9 @@ declare global {
   var calotypeGateway: Gateway | undefined;
 }
 
+/** What each user may spend. Each new account gets it, so an app with a real provider decides who may create one. */
+export const BUDGET = "5";
+
 export function getGateway(): Gateway {
   globalThis.calotypeGateway ??= createGateway({
     results: readResults(process.env),

@@ -1,11 +1,12 @@
 import type { ReactNode } from "react";
+import "./style.css";
 
 export const metadata = { title: "Pictures" };
 
 export default function Layout({ children }: { readonly children: ReactNode }) {
   return (
     <html lang="en">
-      <body style={{ fontFamily: "system-ui", margin: "2rem auto", maxWidth: "40rem" }}>{children}</body>
+      <body>{children}</body>
     </html>
   );
 }

@@ -2,6 +2,7 @@
 
 import { hashApiKey, isGatewayError } from "@calotype/core";
 import { getGateway } from "../gateway.ts";
+import { readField } from "../read-field.ts";
 
 /** The new key, which is shown once, or why there is none. */
 export type Created =
@@ -26,9 +27,4 @@ export async function createCaller(form: FormData): Promise<Created> {
     if (isGatewayError(error)) return { error: error.message };
     throw error;
   }
-}
-
-function readField(form: FormData, name: string): string {
-  const value = form.get(name);
-  return typeof value === "string" ? value : "";
 }

@@ -78,9 +78,9 @@ async function run(): Promise<void> {
   });
 }
 
-type ProviderOptions = Pick<GatewayOptions, "families" | "models" | "channels">;
+type JobProviderOptions = Pick<GatewayOptions, "families" | "models" | "channels">;
 
-function ofJobFamily(baseUrl: string): ProviderOptions {
+function ofJobFamily(baseUrl: string): JobProviderOptions {
   const { name } = JOB_FAMILY;
   return {
     families: [JOB_FAMILY],
@@ -90,7 +90,7 @@ function ofJobFamily(baseUrl: string): ProviderOptions {
 }
 
 /** The models have the names of the services. Those of BFL and Replicate make one image per call. */
-function ofServices(baseUrls: Readonly<Record<JobService, string>>): ProviderOptions {
+function ofServices(baseUrls: Readonly<Record<JobService, string>>): JobProviderOptions {
   const relay = { ...openai, dialects: { relay: pollOften(openai.dialects?.["relay"] ?? {}) } };
   const names = { bfl: "flux-2-pro", fal: "fal-ai/flux-2", replicate: "black-forest-labs/flux-2-pro" };
   const channelOf = (id: JobService) => ({ id, apiKey: KEY, baseUrl: baseUrls[id] });

@@ -149,11 +149,10 @@ export function createHolds(parts: HoldParts): Holds {
 
 /** The error of a request whose hold the budget does not cover. */
 export function budgetError(): GatewayError {
-  return new GatewayError(
-    "insufficient_quota",
-    "The budget of this API key does not cover what this request may cost.",
-    { shouldRetry: false, limit: "budget" },
-  );
+  return new GatewayError("insufficient_quota", "The budget does not cover what this request may cost.", {
+    shouldRetry: false,
+    limit: "budget",
+  });
 }
 
 /** The last estimate of each price, because most requests for a model have the same bounds. */

@@ -2,7 +2,6 @@ import { onContentUpdated, type Theme } from "vitepress";
 import DefaultTheme, { VPFeatures } from "vitepress/theme-without-fonts";
 import { h, onMounted } from "vue";
 import { showPackageManager, watchPackageManager } from "./package-manager.ts";
-// oxlint-disable-next-line import/no-unassigned-import -- styles
 import "./style.css";
 import { OldVersionNotice, VersionMenu } from "./version-menu.ts";
 

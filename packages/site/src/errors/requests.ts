@@ -78,7 +78,7 @@ export const REQUEST_ERRORS = {
     operator:
       "Raise [`budget`](../keys-and-limits.md#budgets). `gateway.usage` and the [studio](../studio.md) show what was spent and " +
       "what is held. [Alerts](../keys-and-limits.md#alerts) are sent before a budget ends.",
-    message: "The budget of this API key does not cover what this request may cost.",
+    message: "The budget does not cover what this request may cost.",
   },
   request_refused: {
     means: "Your own `beforeSend` refused the request, for example because of its prompt.",

@@ -10,7 +10,7 @@ import type { UpstreamCall } from "../upstream-call.js";
 import { raiseSeed } from "../upstream-calls.js";
 import { FAL_INPUTS, FAL_MODELS, type FalModel, USUAL_INPUT } from "./models.js";
 
-export type { ModelInput } from "../fields/write-input.js";
+export type { ModelInput, Tiers } from "../fields/write-input.js";
 export { toRatio, toSides } from "../fields/write-input.js";
 export type { FalModel } from "./models.js";
 

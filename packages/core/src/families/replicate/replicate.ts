@@ -10,7 +10,7 @@ import type { UpstreamCall } from "../upstream-call.js";
 import { raiseSeed } from "../upstream-calls.js";
 import { REPLICATE_INPUTS, REPLICATE_MODELS, USUAL_INPUT } from "./models.js";
 
-export type { ModelInput } from "../fields/write-input.js";
+export type { ModelInput, Tiers } from "../fields/write-input.js";
 export { toRatio, toSides } from "../fields/write-input.js";
 
 /** The version of a model, as in `owner/name:version`. */

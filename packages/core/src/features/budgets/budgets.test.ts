@@ -48,7 +48,7 @@ describe("a budget", () => {
     expect(status).toBe(403);
     expect(body).toEqual({
       error: {
-        message: "The budget of this API key does not cover what this request may cost.",
+        message: "The budget does not cover what this request may cost.",
         type: "insufficient_quota",
         code: "insufficient_quota",
         param: null,
