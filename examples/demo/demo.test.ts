@@ -79,7 +79,7 @@ it("shows what programs for OpenAI get without a profile and with one", () => {
   expect(shown).toMatch(
     /image_generation\.completed: 1920x1920, \d{5,} bytes in base64\n.*completed: 1920x1920, \d{5,} bytes in base64, 28800 tokens$/m,
   );
-  expect(shown).toMatch(/GET \/v1\/models: (?:seedream-\S+, ){5}image-2\.0-pro, gpt-image-2$/m);
+  expect(shown).toMatch(/GET \/v1\/models: (?:seedream-\S+, ){5}image-2\.0-pro, gpt-image-2, flux-2-pro$/m);
 });
 
 it("opens a stored link after the provider has lost the image of its own link", () => {

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../../util/json.js";
 import type { FailedResponse, UpstreamFailure } from "../failure.js";
 import type { Family, NormalizeContext } from "../family.js";
 import { normalizeJobFields } from "../fields/normalize-fields.js";
-import { writeInput } from "../fields/write-input.js";
+import { addInputs, writeInput } from "../fields/write-input.js";
 import type { JobState, ProviderJob, Submission } from "../job.js";
 import { createRowFinder, failureKindOfStatus, listModelNames, readDetail, readText } from "../shared.js";
 import type { UpstreamCall } from "../upstream-call.js";
@@ -43,10 +43,11 @@ export const fal: Family = createFal();
 /**
  * The family {@link fal} with endpoints of your own, or with other facts about those that it knows.
  *
- * @param models how endpoints take what clients send, by their names at fal, such as `fal-ai/flux-2-pro`
+ * @param models how endpoints take what clients send, by their names at fal, such as `fal-ai/flux-2-pro`. What is left out is as the
+ *   table says, or as for an endpoint that is not in the table
  */
 export function createFal(models: Readonly<Record<string, FalModel>> = {}): Family {
-  const inputs = new Map([...FAL_INPUTS, ...Object.entries(models)]);
+  const inputs = addInputs(FAL_INPUTS, models, USUAL_INPUT);
   return {
     name: "fal",
     defaultBaseUrl: "https://queue.fal.run",

@@ -42,6 +42,20 @@ export function writeInput({ upstreamFields, images, mask }: ImageRequest, input
   };
 }
 
+/**
+ * The inputs of a table with those of an operator. What the operator left out of one is that of the table, or the usual one.
+ */
+export function addInputs<Input extends ModelInput>(
+  table: ReadonlyMap<string, Input>,
+  own: Readonly<Record<string, Input>>,
+  usual: Input,
+): ReadonlyMap<string, Input> {
+  const added = Object.entries(own).map(
+    ([name, input]) => [name, { ...(table.get(name) ?? usual), ...input }] as const,
+  );
+  return new Map([...table, ...added]);
+}
+
 /** A size as `width` and `height`. */
 export function toSides(size: string): JsonObject {
   const sides = parsePixels(size, "x");

@@ -126,9 +126,15 @@ describe("a model gets what it takes", () => {
   });
 
   it("as an operator says", () => {
-    const family = createReplicate({ "someone/model": { images: "photos[]" } });
+    const family = createReplicate({
+      "someone/model": { images: "photos[]" },
+      "google/nano-banana-2": { images: "photo" },
+    });
     expect(send("someone/model", { image: IMAGE, size: "512x512" }, family)[1]).toEqual({
-      input: { prompt: "p", photos: [IMAGE], size: "512x512" },
+      input: { prompt: "p", photos: [IMAGE], aspect_ratio: "1:1" },
+    });
+    expect(send("google/nano-banana-2", { image: IMAGE, size: "2048x2048" }, family)[1]).toEqual({
+      input: { prompt: "p", photo: IMAGE, aspect_ratio: "1:1", resolution: "2K" },
     });
   });
 

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../../util/json.js";
 import type { FailedResponse, UpstreamFailure } from "../failure.js";
 import type { Family } from "../family.js";
 import { normalizeJobFields } from "../fields/normalize-fields.js";
-import { type ModelInput, writeInput } from "../fields/write-input.js";
+import { addInputs, type ModelInput, writeInput } from "../fields/write-input.js";
 import type { JobState, Submission } from "../job.js";
 import { createRowFinder, failureKindOfStatus, listModelNames, readText } from "../shared.js";
 import type { UpstreamCall } from "../upstream-call.js";
@@ -45,10 +45,11 @@ export const replicate: Family = createReplicate();
 /**
  * The family {@link replicate} with models of your own, or with other facts about those that it knows.
  *
- * @param models how models take what clients send, by their names without a version, such as `black-forest-labs/flux-2-pro`
+ * @param models how models take what clients send, by their names without a version, such as `black-forest-labs/flux-2-pro`. What is
+ *   left out is as the table says, or as for a model that is not in the table
  */
 export function createReplicate(models: Readonly<Record<string, ModelInput>> = {}): Family {
-  const inputs = new Map([...REPLICATE_INPUTS, ...Object.entries(models)]);
+  const inputs = addInputs(REPLICATE_INPUTS, models, USUAL_INPUT);
   return {
     name: "replicate",
     defaultBaseUrl: "https://api.replicate.com/v1",
