@@ -20,6 +20,7 @@ const FEATURES = [
   "keyFunctions",
   "channelParameters",
   "modelsList",
+  "chatCompletions",
   "cors",
   "signedInUsers",
   "openapi",

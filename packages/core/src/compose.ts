@@ -31,6 +31,7 @@ export {
   channelControl,
 } from "./features/channel-control/channel-control-feature.js";
 export { channelParameters } from "./features/channel-parameters/channel-parameters-feature.js";
+export { chatCompletions } from "./features/chat-completions/chat-completions-feature.js";
 export {
   type ContinuedCallsOptions,
   continuedCalls,

@@ -4,6 +4,7 @@ import { type BudgetsApi, budgets } from "./features/budgets/budgets-feature.js"
 import { type CallersApi, callers } from "./features/callers/callers-feature.js";
 import { type ChannelControl, channelControl } from "./features/channel-control/channel-control-feature.js";
 import { channelParameters } from "./features/channel-parameters/channel-parameters-feature.js";
+import { chatCompletions } from "./features/chat-completions/chat-completions-feature.js";
 import { continuedCalls } from "./features/continued-calls/continued-calls-feature.js";
 import { createCorsFeature } from "./features/cors/cors-feature.js";
 import { type EstimatesApi, estimates } from "./features/estimate/estimate-feature.js";
@@ -98,6 +99,7 @@ function listFeatures(options: GatewayOptions) {
     createSignedInUsersFeature({ publicUrl: options.results?.publicUrl }),
     createLimitsFeature({ admission, limits: options.limits, idempotency: options.idempotency }),
     modelsList(options),
+    options.chatCompletions === true ? chatCompletions() : undefined,
     options.results && createResultsFeature(options.results, afterImage),
     keyFunctions(),
     channelParameters(),

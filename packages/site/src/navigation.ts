@@ -50,6 +50,7 @@ const MAIN: readonly Group[] = [
       "hooks",
       "composing",
       "mcp",
+      "chat-completions",
       "cors",
       "testing",
       [

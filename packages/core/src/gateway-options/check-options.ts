@@ -36,6 +36,7 @@ const shape = {
   showPrices: boolean,
   showCharge: boolean,
   healthz: boolean,
+  chatCompletions: boolean,
   openapi: openapiSchema,
   reference: hook,
   ...providerOptions,
