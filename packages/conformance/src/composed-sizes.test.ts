@@ -7,6 +7,7 @@ const FEATURES = [
   "limits",
   "results",
   "tasks",
+  "dashscopeTasks",
   "webhooks",
   "callers",
   "budgets",

@@ -37,6 +37,7 @@ export {
   continuedCalls,
 } from "./features/continued-calls/continued-calls-feature.js";
 export { cors } from "./features/cors/cors-feature.js";
+export { dashscopeTasks } from "./features/dashscope-tasks/dashscope-tasks-feature.js";
 export { type EstimatesApi, type EstimatesOptions, estimates } from "./features/estimate/estimate-feature.js";
 export { type HealthOptions, health } from "./features/health/health-feature.js";
 export { keyFunctions } from "./features/key-functions/key-functions-feature.js";

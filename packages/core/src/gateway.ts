@@ -7,6 +7,7 @@ import { channelParameters } from "./features/channel-parameters/channel-paramet
 import { chatCompletions } from "./features/chat-completions/chat-completions-feature.js";
 import { continuedCalls } from "./features/continued-calls/continued-calls-feature.js";
 import { createCorsFeature } from "./features/cors/cors-feature.js";
+import { dashscopeTasks } from "./features/dashscope-tasks/dashscope-tasks-feature.js";
 import { type EstimatesApi, estimates } from "./features/estimate/estimate-feature.js";
 import { health } from "./features/health/health-feature.js";
 import { keyFunctions } from "./features/key-functions/key-functions-feature.js";
@@ -105,6 +106,7 @@ function listFeatures(options: GatewayOptions) {
     channelParameters(),
     continuedCalls({ byRunTasksOnly: ofTasks?.concurrency === 0 }),
     createTasksFeature<LoadedOptions>(ofTasks, { results: options.results, webhooks }),
+    dashscopeTasks(),
     alerts<LoadedOptions>({ onBudget, webhooks: options.webhooks && webhooks }),
     webhooks,
     channelControl({ admission }),

@@ -43,60 +43,71 @@ export async function readForeignRequest(
   return { request, caller, fields: await readJson(request, caller.id) };
 }
 
-/** A request of `/v1`. */
+/** A request of `/v1` that makes images. */
 export interface ConvertedRequest {
   /** The path before `/v1/…`. */
   readonly basePath: string;
   readonly model: ResolvedModel;
   /** Those of `/v1`, with reference images in `image`. */
-  readonly fields: JsonObject & { readonly image: readonly unknown[] };
+  readonly fields: JsonObject & { readonly image?: readonly unknown[] };
   /** Who sends it. Its preferences apply. */
   readonly caller: Caller;
+  /** Whether it becomes a task, also without `Prefer`. */
+  readonly isTask?: boolean;
 }
 
 /** Responds to a converted request as the gateway does. */
 export function sendConverted(
-  { handle, notFound }: Pick<RouteHost<Configured>, "handle" | "notFound">,
-  { mountPath, isEncrypted, signal, waitUntil, headers }: GatewayRequest,
-  { basePath, model, fields: { image, ...fields }, caller }: ConvertedRequest,
+  host: Pick<RouteHost<Configured>, "handle" | "notFound">,
+  request: GatewayRequest,
+  { basePath, model, fields: { image = [], ...fields }, caller, isTask = false }: ConvertedRequest,
 ): Promise<GatewayResponse> | GatewayResponse {
   const hasImages = image.length > 0;
   // Some families take images only at the path of edits, and some models are not served there.
   const name = hasImages && model.operations.has("edit") ? "edits" : "generations";
-  const body = { ...fields, model: model.name, ...(hasImages && { image }) };
-  const converted: GatewayRequest = {
+  return sendToGateway(host, request, {
     method: "POST",
     url: `${basePath}/v1/images/${name}`,
+    caller,
+    headers: { "content-type": "application/json", ...(isTask && { prefer: "respond-async" }) },
+    parsedBody: encodeText(JSON.stringify({ ...fields, model: model.name, ...(hasImages && { image }) })),
+  });
+}
+
+/** What differs in a request that the gateway itself handles. */
+interface OwnRequest extends Pick<GatewayRequest, "method" | "url" | "caller" | "parsedBody"> {
+  /** In place of those of the client. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Responds to another request as the gateway does. */
+export function sendToGateway(
+  { handle, notFound }: Pick<RouteHost<Configured>, "handle" | "notFound">,
+  { mountPath, isEncrypted, signal, waitUntil, headers: ofClient }: GatewayRequest,
+  { headers: own = {}, ...request }: OwnRequest,
+): Promise<GatewayResponse> | GatewayResponse {
+  const headers: HeaderReader = {
+    get(name) {
+      const known = name.toLowerCase();
+      return own[known] ?? (LEFT_OUT.has(known) ? null : ofClient.get(name));
+    },
+  };
+  // The response is converted, so it must not be compressed.
+  const sent = {
+    ...request,
     mountPath,
     isEncrypted,
-    headers: new ConvertedHeaders(headers),
+    headers,
     body: null,
-    parsedBody: encodeText(JSON.stringify(body)),
     signal,
-    // The response is converted, so it must not be compressed.
-    encodesResponses: true,
-    caller,
     waitUntil,
+    encodesResponses: true,
   };
-  return handle(converted) ?? notFound(converted);
+  return handle(sent) ?? notFound(sent);
 }
 
-/** The headers of a request, without those that describe its body or its sender: both are known. */
-class ConvertedHeaders implements HeaderReader {
-  readonly #headers: HeaderReader;
-
-  constructor(headers: HeaderReader) {
-    this.#headers = headers;
-  }
-
-  get(name: string): string | null {
-    const known = name.toLowerCase();
-    if (known === "content-type") return "application/json";
-    return OWN_HEADERS.has(known) ? null : this.#headers.get(name);
-  }
-}
-
-const OWN_HEADERS: ReadonlySet<string> = /* @__PURE__ */ new Set([
+/** Headers that describe the body or the sender of the client's request. Both are known. */
+const LEFT_OUT: ReadonlySet<string> = /* @__PURE__ */ new Set([
   "accept-encoding",
   "content-encoding",
   "content-length",
