@@ -22,6 +22,7 @@ const FEATURES = [
   "channelParameters",
   "modelsList",
   "chatCompletions",
+  "geminiEndpoint",
   "cors",
   "signedInUsers",
   "openapi",

@@ -9,6 +9,7 @@ import { continuedCalls } from "./features/continued-calls/continued-calls-featu
 import { createCorsFeature } from "./features/cors/cors-feature.js";
 import { dashscopeTasks } from "./features/dashscope-tasks/dashscope-tasks-feature.js";
 import { type EstimatesApi, estimates } from "./features/estimate/estimate-feature.js";
+import { geminiEndpoint } from "./features/gemini-endpoint/gemini-endpoint-feature.js";
 import { health } from "./features/health/health-feature.js";
 import { keyFunctions } from "./features/key-functions/key-functions-feature.js";
 import { createLimitsFeature, type LimitsApi } from "./features/limits/limits-feature.js";
@@ -99,8 +100,10 @@ function listFeatures(options: GatewayOptions) {
     createCorsFeature(options.cors),
     createSignedInUsersFeature({ publicUrl: options.results?.publicUrl }),
     createLimitsFeature({ admission, limits: options.limits, idempotency: options.idempotency }),
-    modelsList(options),
     options.chatCompletions === true ? chatCompletions() : undefined,
+    // Before the list of models, which has paths that begin in the same way.
+    options.geminiEndpoint === true ? geminiEndpoint() : undefined,
+    modelsList(options),
     options.results && createResultsFeature(options.results, afterImage),
     keyFunctions(),
     channelParameters(),

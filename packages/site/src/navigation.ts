@@ -51,6 +51,7 @@ const MAIN: readonly Group[] = [
       "composing",
       "mcp",
       "chat-completions",
+      "gemini-endpoint",
       "cors",
       "testing",
       [

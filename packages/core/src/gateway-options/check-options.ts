@@ -37,6 +37,7 @@ const shape = {
   showCharge: boolean,
   healthz: boolean,
   chatCompletions: boolean,
+  geminiEndpoint: boolean,
   openapi: openapiSchema,
   reference: hook,
   ...providerOptions,

@@ -29,15 +29,19 @@ export interface ForeignRequest {
 /**
  * Reads a request of another interface.
  *
+ * @param headers in place of those of the request, where the interface has the key in another one
  * @throws GatewayError if nobody may send it, or if its body is not a JSON object
  */
 export async function readForeignRequest(
   { readJson }: Pick<RouteHost<Configured>, "readJson">,
   { authenticate }: Pick<Configured, "authenticate">,
   request: GatewayRequest,
+  headers: HeaderReader = request.headers,
 ): Promise<ForeignRequest> {
   checkMethod(request, "POST");
-  const found = authenticate(request);
+  const { method, url, isEncrypted, caller: known, preferences } = request;
+  const findUser = request.findUser && (() => request.findUser?.());
+  const found = authenticate({ method, url, isEncrypted, caller: known, preferences, findUser, headers });
   // Awaited only if it is a promise, see `Authenticator`.
   const caller = "then" in found ? await found : found;
   return { request, caller, fields: await readJson(request, caller.id) };
