@@ -137,7 +137,8 @@ async function showTask(
   const isCancel = cancel !== "";
   checkMethod(request, isCancel ? "POST" : "GET");
   const response = await sendToGateway(host, request, {
-    method: request.method,
+    // The host leaves out the body of a response to HEAD.
+    method: isCancel ? "POST" : "GET",
     url: `${findBasePath(request, `/api/v1/tasks/${taskId}${cancel}`)}/v1/images/tasks/${taskId}${cancel}`,
     caller: await configured.authenticate(request),
   });

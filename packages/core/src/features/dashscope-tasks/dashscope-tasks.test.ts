@@ -209,6 +209,9 @@ describe("/api/v1/tasks/{id}", () => {
     });
     expect([refused.status, refused.body]).toMatchObject([401, { code: "invalid_api_key" }]);
     const { signal } = new AbortController();
+    const headers = new Headers({ authorization: `Bearer ${CALLER_KEY}` });
+    const head = { method: "HEAD", url: `/api/v1/tasks/task_${"0".repeat(32)}`, headers, body: null, signal };
+    expect((await gateway.handle(head))?.status).toBe(200);
     const request = { method: "GET", url: "/api/v1/tasks/7", headers: new Headers(), body: null, signal };
     expect(gateway.handle(request)).toBeNull();
   });
