@@ -176,6 +176,13 @@ function isShort(value: unknown): value is string {
   return typeof value === "string" && value.length <= MAX_NAME;
 }
 
+/** The members of an item that a client gets. `leftOut`: those of `ResponseShape`. */
+export function pickMembers(item: JsonObject, leftOut: readonly string[] | undefined): JsonObject {
+  if (leftOut === undefined) return item;
+  const members = Object.entries(item).filter(([name, value]) => value !== null && !leftOut.includes(name));
+  return Object.fromEntries(members);
+}
+
 /** Returns a string of a provider, or `undefined` if the value is not a string. */
 export function readText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;

@@ -127,17 +127,10 @@ export async function respondWithStream(
  * have base64, so they are translated for a client that asked for links.
  */
 function isTranslated(
-  {
-    operation,
-    streamFormat,
-    responseFormat,
-  }: Pick<ImageRequest, "operation" | "streamFormat" | "responseFormat">,
+  { streamFormat, responseFormat }: Pick<ImageRequest, "streamFormat" | "responseFormat">,
   { streamShape }: Dialect,
 ): boolean {
-  const { format, operations } = streamShape ?? {};
-  const hasNames = operations === undefined || operations.includes(operation);
-  const isSame = format === "openai" && hasNames && responseFormat !== "url";
-  return streamFormat === "openai" && !isSame;
+  return streamFormat === "openai" && (streamShape?.format !== "openai" || responseFormat === "url");
 }
 
 interface TranslationContext {

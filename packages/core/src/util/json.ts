@@ -4,8 +4,7 @@ import { type GatewayError, invalidRequest } from "../errors.js";
 export type JsonObject = Record<string, unknown>;
 
 /** Returns an object without some of its members. */
-export function omitMembers(object: JsonObject, names: readonly string[] = []): JsonObject {
-  if (names.length === 0) return object;
+export function omitMembers(object: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));
 }
 
