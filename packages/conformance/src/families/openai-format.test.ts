@@ -67,7 +67,12 @@ async function checkService(service: FamilyService): Promise<readonly string[]> 
   const { send, records } = await openService(providers(), service, { options: { callers } });
   const check = async ({ client, request, stream }: Check): Promise<readonly string[]> => {
     const { path, fields } = REQUESTS[request];
-    const body = { model: service.model, prompt: "2 images of a red fox", ...fields, ...(stream && { stream }) };
+    const body = {
+      model: service.model,
+      prompt: "2 images of a red fox",
+      ...fields,
+      ...(stream && { stream }),
+    };
     const reply = await send(path, body, { authorization: `Bearer ${keyOf(client)}` });
     const isRefused = request === "refused" || (request === "edit" && service.name === "`zhipu`");
     const problems = [...findResponseProblems(reply)];
@@ -97,7 +102,15 @@ it.each(OPENAI)("$name: the JSON that the provider gets is as OpenAI describes i
   const headers = { authorization: `Bearer ${keyOf(STREAMS)}` };
   const link = { image_url: `${providers().server.url}/missing.png` };
   const { model } = service;
-  const usual = { model, prompt: "a red fox", n: 2, size: "auto", quality: "low", background: "opaque", user: "u-1" };
+  const usual = {
+    model,
+    prompt: "a red fox",
+    n: 2,
+    size: "auto",
+    quality: "low",
+    background: "opaque",
+    user: "u-1",
+  };
   const format = { output_format: "webp", output_compression: 80, moderation: "low" };
   await send(GENERATIONS, { ...usual, ...format, response_format: "b64_json" }, headers);
   await send(GENERATIONS, { ...usual, size: "2048x1152", stream: true, partial_images: 2 }, headers);
@@ -115,7 +128,8 @@ it("the list of models and the errors of the gateway itself are as OpenAI descri
   if (service === undefined) throw new Error("There is no service.");
   const { send } = await openService(providers(), service);
   const { model } = service;
-  const read = async (...request: Parameters<typeof send>): Promise<unknown> => JSON.parse((await send(...request)).text);
+  const read = async (...request: Parameters<typeof send>): Promise<unknown> =>
+    JSON.parse((await send(...request)).text);
   expect(findOpenaiProblems("ListModelsResponse", await read("/v1/models"))).toEqual([]);
   expect(findOpenaiProblems("Model", await read(`/v1/models/${model}`))).toEqual([]);
   const refused: readonly (readonly [number, ...Parameters<typeof send>])[] = [

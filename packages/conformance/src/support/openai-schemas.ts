@@ -11,7 +11,7 @@ const ajv = new Ajv({ strict: false, allErrors: true }).addSchema(
 );
 // Their values are not checked.
 for (const format of ["unixtime", "binary", "date"]) ajv.addFormat(format, true);
-ajv.addFormat("uri", URL.canParse);
+ajv.addFormat("uri", (uri: string) => URL.canParse(uri));
 
 /**
  * The only relaxation: OpenAI's models have three sizes, and those of other providers have more. Besides that, `nullable` of
@@ -19,7 +19,7 @@ ajv.addFormat("uri", URL.canParse);
  */
 function relax(name: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
-  const { nullable = false, ...schema } = value as Record<string, unknown>;
+  const { nullable = false, ...schema }: { nullable?: unknown } = value;
   const others = [
     ...(name === "size" ? [{ type: "string", pattern: "^[1-9]\\d*x[1-9]\\d*$" }] : []),
     ...(nullable === true ? [{ type: "null" }] : []),

@@ -138,7 +138,8 @@ export class ScanningReader extends SizedReader implements JsonReader {
   }
 }
 
-const NO_RESULT: ImageResult = { images: [], errors: [], fields: {} };
+/** Nothing was made. */
+export const NO_RESULT: ImageResult = { images: [], errors: [], fields: {} };
 const NO_FACTS = toFacts(NO_RESULT, []);
 
 /** A reader that holds the whole response: for a short one, and for families that can only read a whole one. */
@@ -235,7 +236,8 @@ function writeEventsEnd(
 
 function toFacts(result: ImageResult, made: readonly MadeImage[]): ResponseFacts {
   const { images, errors, failure, usage, upstreamRequestId, fields } = result;
-  const report = fields["usage"] === undefined ? undefined : completeUsage(fields["usage"], usage);
+  const { usage: reported } = fields;
+  const report = reported === undefined ? undefined : completeUsage(reported, usage);
   return { images: images.length, made, errors, failure, usage, report, upstreamRequestId };
 }
 

@@ -43,7 +43,7 @@ export class OpenAiEvents {
 
   /** Begins the event of an image. The members of the image follow, each with a comma before it. */
   beginImage(createdAt = this.#now): string {
-    const before = this.#close();
+    const before = this.closeImage();
     this.#state = "inside";
     this.#images++;
     return before + this.#begin("completed", createdAt);
@@ -57,7 +57,7 @@ export class OpenAiEvents {
    */
   endImage(staysOpen: boolean): string {
     this.#state = "open";
-    return staysOpen ? "" : this.#close();
+    return staysOpen ? "" : this.closeImage();
   }
 
   /** True if an image has begun and not ended. Nothing else can be sent then. */
@@ -75,9 +75,11 @@ export class OpenAiEvents {
     this.#isInsideLink = false;
   }
 
-  /** Closes the event of the last image, if it is open. */
-  closeImage(): string {
-    return this.#close();
+  /** Closes the event of the last image, if it is open. Without a usage it has one of zeros. */
+  closeImage(usage?: StreamSummary["usage"], extra?: JsonObject): string {
+    const isOpen = this.#state === "open";
+    this.#state = "between";
+    return isOpen ? `${writeMembers({ usage: completeUsage(usage), ...extra })}}\n\n` : "";
   }
 
   /** The end of a stream with at least one image. */
@@ -86,13 +88,13 @@ export class OpenAiEvents {
     const isDone = this.#state === "open" || (usage ?? extra) === undefined;
     const head = isDone ? "" : this.#begin("usage", this.#now);
     if (!isDone) this.#state = "open";
-    return `${head}${this.#close(usage, extra)}data: [DONE]\n\n`;
+    return `${head}${this.closeImage(usage, extra)}data: [DONE]\n\n`;
   }
 
   /** The end of a stream that failed. `undefined` inside an image: the event of the error would become part of it. */
   fail(envelope: ErrorEnvelope): string | undefined {
     if (this.isInsideImage) return undefined;
-    return `${this.#close()}event: error\ndata: ${JSON.stringify(envelope)}\n\n`;
+    return `${this.closeImage()}event: error\ndata: ${JSON.stringify(envelope)}\n\n`;
   }
 
   /** What can be sent while there is nothing else to send. Nothing can be sent inside an image. */
@@ -105,12 +107,6 @@ export class OpenAiEvents {
   #begin(name: "completed" | "usage", createdAt: number): string {
     const type = `${this.#prefix}.${name}`;
     return `event: ${type}\ndata: {"type":"${type}","created_at":${createdAt}`;
-  }
-
-  #close(usage?: StreamSummary["usage"], extra?: JsonObject): string {
-    const isOpen = this.#state === "open";
-    this.#state = "between";
-    return isOpen ? `${writeMembers({ usage: completeUsage(usage), ...extra })}}\n\n` : "";
   }
 }
 
@@ -134,8 +130,9 @@ const NOT_STATED: JsonObject = { size: "auto", quality: "auto", background: "aut
  * @param image its members; long strings may be cut
  */
 export function writeMissing(image: JsonObject): string {
-  const missing = { ...NOT_STATED, output_format: findFormat(image["b64_json"]) };
-  return writeMembers(omitMembers(missing, Object.keys(image)));
+  const base64 = String(image["b64_json"]);
+  const [, format] = BASE64_SIGNATURES.find(([beginning]) => base64.startsWith(beginning)) ?? [];
+  return writeMembers(omitMembers({ ...NOT_STATED, output_format: format }, Object.keys(image)));
 }
 
 /** The beginnings of images in base64. */
@@ -145,8 +142,3 @@ const BASE64_SIGNATURES: readonly (readonly [beginning: string, format: string])
   ["UklGR", "webp"],
   ["R0lGOD", "gif"],
 ];
-
-function findFormat(base64: unknown): string | undefined {
-  if (typeof base64 !== "string") return undefined;
-  return BASE64_SIGNATURES.find(([beginning]) => base64.startsWith(beginning))?.[1];
-}

@@ -89,7 +89,7 @@ export class OpenAiTranslation implements StreamTranslation {
   #summarize(): StreamSummary {
     const { reader, delivery } = this.#options;
     const { usage, errors } = reader.summary();
-    return { usage, errors: delivery === undefined ? errors : [...errors, ...delivery.errors.list] };
+    return { usage, errors: [...errors, ...(delivery?.errors.list ?? [])] };
   }
 
   checkEnd(): void {

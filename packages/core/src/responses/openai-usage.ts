@@ -12,23 +12,20 @@ export function completeUsage(report: unknown, read?: Usage): JsonObject {
   const reported = isJsonObject(report) ? report : {};
   const { input_tokens_details: stated } = reported;
   const details = isJsonObject(stated) ? stated : {};
-  const known: JsonObject = { ...read, ...reported };
+  const known: JsonObject = { ...read, ...reported, ...details };
   const count = (name: string): number | undefined => readCount(known[name]);
-  const total = count("total_tokens");
-  const output = count("output_tokens") ?? subtract(total, count("input_tokens"));
-  const input = count("input_tokens") ?? subtract(total, output);
-  const image = readCount(details["image_tokens"]) ?? count("input_image_tokens") ?? 0;
+  const total = count("total_tokens") ?? 0;
+  const output = count("output_tokens") ?? Math.max(0, total - (count("input_tokens") ?? 0));
+  const input = count("input_tokens") ?? Math.max(0, total - output);
+  const image = count("image_tokens") ?? count("input_image_tokens") ?? 0;
+  const text = count("input_text_tokens") ?? Math.max(0, input - image);
   return {
-    input_tokens: input,
-    output_tokens: output,
-    total_tokens: input + output,
-    ...reported,
-    input_tokens_details: {
-      text_tokens: count("input_text_tokens") ?? subtract(input, image),
-      image_tokens: image,
-      ...details,
-    },
+    ...addMissing(reported, { input_tokens: input, output_tokens: output, total_tokens: input + output }),
+    input_tokens_details: addMissing(details, { text_tokens: text, image_tokens: image }),
   };
 }
 
-const subtract = (from = 0, count = 0): number => Math.max(0, from - count);
+/** The members of the object keep their order. */
+function addMissing(object: JsonObject, members: JsonObject): JsonObject {
+  return { ...object, ...members, ...object };
+}

@@ -20,6 +20,7 @@ import type { StagedDelivery } from "./image-stage.js";
 import { type JsonReader, ScanningReader } from "./json-reader.js";
 import { OpenAiEvents } from "./openai-events.js";
 import { OpenAiTranslation, type TranslationOptions } from "./openai-stream.js";
+import { listErrors } from "./response-facts.js";
 import {
   type BodyOptions,
   type RelayEnd,
@@ -60,13 +61,16 @@ export async function respondWithStream(
   // request's body.
   let hasEvents = false;
   let awaitsImage = observer !== undefined;
-  const isNative = !isTranslated(request, dialect);
+  // A provider's own events in OpenAI's format have base64, so they are translated for a client that asked for links.
+  const isOpenAi = dialect.streamShape?.format === "openai" && request.responseFormat !== "url";
+  const isNative = isOpenAi || request.streamFormat !== "openai";
   const delivery = parts.images?.createDelivery(
     toDeliveryOptions(parts, call, success.channel, isNative),
     call,
   );
   const translation = createTranslation(reader, {
     request,
+    isNative,
     dialect,
     delivery,
     now: Math.floor(parts.now() / 1000),
@@ -122,19 +126,10 @@ export async function respondWithStream(
   return renderStream(relayBody(response.body, options), { id, ignored, replacedSize });
 }
 
-/**
- * True if the client gets OpenAI's events, and the provider's events are others. A provider's own events in OpenAI's format
- * have base64, so they are translated for a client that asked for links.
- */
-function isTranslated(
-  { streamFormat, responseFormat }: Pick<ImageRequest, "streamFormat" | "responseFormat">,
-  { streamShape }: Dialect,
-): boolean {
-  return streamFormat === "openai" && (streamShape?.format !== "openai" || responseFormat === "url");
-}
-
 interface TranslationContext {
-  readonly request: Pick<ImageRequest, "operation" | "streamFormat" | "responseFormat" | "maxImages">;
+  readonly request: Pick<ImageRequest, "operation" | "maxImages">;
+  /** True if the client gets the provider's own events. */
+  readonly isNative: boolean;
   readonly dialect: Dialect;
   /** Delivers the images. `undefined`: they are sent as they are. */
   readonly delivery: StagedDelivery | undefined;
@@ -149,12 +144,12 @@ interface TranslationContext {
 /** Returns `undefined` if the stream is relayed as it is. */
 function createTranslation(
   streamReader: StreamReader,
-  { request, dialect, delivery, now, ...context }: TranslationContext,
+  { request, isNative, dialect, delivery, now, ...context }: TranslationContext,
 ): StreamTranslation | undefined {
   const { operation, maxImages } = request;
   const { streamShape: shape } = dialect;
   if (shape === undefined) return undefined;
-  if (isTranslated(request, dialect)) {
+  if (!isNative) {
     const events = new OpenAiEvents(operation, now);
     return new OpenAiTranslation({
       shape,
@@ -183,12 +178,11 @@ function readForTranslation(
   return {
     isOver: () => reader.isOver === true,
     summary() {
-      const { errors = [], failure, images, usage } = readEnd();
-      const ofStream = failure === undefined ? [] : [{ ...failure, index: images + errors.length }];
+      const { errors = [], usage, ...facts } = readEnd();
       return {
         // Without the provider's last event, the family counts what came. That is not the provider's report.
         usage: reader.isOver === true ? usage : undefined,
-        errors: [...errors, ...ofStream].map((error) => toShownError(error, redact)),
+        errors: listErrors({ ...facts, errors }, []).map((error) => toShownError(error, redact)),
       };
     },
     noImageError(refusal) {
