@@ -18,6 +18,7 @@ const FEATURES = [
   "channelControl",
   "health",
   "keyFunctions",
+  "channelParameters",
   "modelsList",
   "cors",
   "signedInUsers",

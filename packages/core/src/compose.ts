@@ -30,6 +30,7 @@ export {
   type ChannelControlOptions,
   channelControl,
 } from "./features/channel-control/channel-control-feature.js";
+export { channelParameters } from "./features/channel-parameters/channel-parameters-feature.js";
 export {
   type ContinuedCallsOptions,
   continuedCalls,
@@ -147,27 +148,39 @@ function checkOptions(options: ComposeOptions, families: readonly Family[]): Rea
   return byName;
 }
 
-/** Finds limits and budgets that no feature would check, and functions of keys that none would call. */
+/** Finds options that no feature would apply: limits, budgets, functions of keys, parameters of channels. */
 function* findMissing(
-  { callers = [], models }: ComposeOptions,
-  { admission, callerRules, channels }: Pick<Configured, "admission" | "callerRules" | "channels">,
+  { callers = [], models, channels: ofOptions }: ComposeOptions,
+  {
+    admission,
+    callerRules,
+    channels,
+    changesFields,
+  }: Pick<Configured, "admission" | "callerRules" | "channels" | "changesFields">,
 ): Iterable<OptionsProblem> {
-  const named = [
+  const limited = [
     ...callers.map((caller, index) => [caller, "callers", index] as const),
     ...Object.entries(models).map(([name, model]) => [model, "models", name] as const),
   ];
-  for (const [{ limits }, ...path] of named) {
-    if (limits === undefined || admission !== undefined) continue;
-    yield { path: formatPath([...path, "limits"]), message: "needs the feature limits" };
+  for (const [{ limits }, ...path] of limited) {
+    if (limits !== undefined && admission === undefined) yield needs([...path, "limits"], "limits");
   }
-  for (const [index, { keys }] of channels.entries()) {
-    if (keys.every(({ apiKey, source }) => apiKey !== undefined || source !== undefined)) continue;
-    yield { path: `channels[${index}].apiKey`, message: "needs the feature keyFunctions" };
+  for (const [index, { parameters }] of ofOptions.entries()) {
+    const keys = channels[index]?.keys ?? [];
+    if (keys.some(({ apiKey, source }) => apiKey === undefined && source === undefined))
+      yield needs(["channels", index, "apiKey"], "keyFunctions");
+    if (parameters !== undefined && !changesFields)
+      yield needs(["channels", index, "parameters"], "channelParameters");
   }
   for (const [index, { budget }] of callers.entries()) {
-    if (!hasPeriod(budget) || callerRules.canKeepPeriods) continue;
-    yield { path: `callers[${index}].budget.period`, message: `needs the feature budgets, and ${PERIOD}` };
+    if (hasPeriod(budget) && !callerRules.canKeepPeriods)
+      yield needs(["callers", index, "budget", "period"], `budgets, and ${PERIOD}`);
   }
 }
+
+const needs = (path: readonly PropertyKey[], feature: string): OptionsProblem => ({
+  path: formatPath(path),
+  message: `needs the feature ${feature}`,
+});
 
 const PERIOD = "a ledger that counts by period";

@@ -3,6 +3,7 @@ import { alerts } from "./features/alerts/alerts-feature.js";
 import { type BudgetsApi, budgets } from "./features/budgets/budgets-feature.js";
 import { type CallersApi, callers } from "./features/callers/callers-feature.js";
 import { type ChannelControl, channelControl } from "./features/channel-control/channel-control-feature.js";
+import { channelParameters } from "./features/channel-parameters/channel-parameters-feature.js";
 import { continuedCalls } from "./features/continued-calls/continued-calls-feature.js";
 import { createCorsFeature } from "./features/cors/cors-feature.js";
 import { type EstimatesApi, estimates } from "./features/estimate/estimate-feature.js";
@@ -99,6 +100,7 @@ function listFeatures(options: GatewayOptions) {
     modelsList(options),
     options.results && createResultsFeature(options.results, afterImage),
     keyFunctions(),
+    channelParameters(),
     continuedCalls({ byRunTasksOnly: ofTasks?.concurrency === 0 }),
     createTasksFeature<LoadedOptions>(ofTasks, { results: options.results, webhooks }),
     alerts<LoadedOptions>({ onBudget, webhooks: options.webhooks && webhooks }),

@@ -1,4 +1,5 @@
 export type { AttemptCounts, ChannelError } from "./channels/attempt-history.js";
+export type { FieldChanges } from "./channels/channel.js";
 export type { ChannelStatus } from "./channels/channel-status.js";
 export type { ChannelPause, ChannelState, KeyStatus, ModelStatus } from "./contract/channel-state.js";
 export type { ExpiringKey, KeyFunction, KeyRequest } from "./contract/key-source.js";

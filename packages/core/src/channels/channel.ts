@@ -50,6 +50,11 @@ export interface ChannelOptions {
    * random.
    */
   headers?: Readonly<Record<string, string>> | undefined;
+  /**
+   * Changes of the fields that are sent to the provider, by service model or series. They apply after the family has translated
+   * the request, on every endpoint. Fields that decide what is made and charged cannot be named. Default: none.
+   */
+  parameters?: Readonly<Record<string, FieldChanges>> | undefined;
   /** How long the provider may take to connect, to respond, and between two chunks. */
   timeouts?: TimeoutOptions | undefined;
   /**
@@ -60,6 +65,19 @@ export interface ChannelOptions {
   /** Send a request again on another channel even if an image may have been made. Default false. */
   retryUnsafe?: boolean | undefined;
 }
+
+/** Changes of the fields that a provider gets, in its own spelling. */
+export interface FieldChanges {
+  /** Sent in place of what the client and the family say. Members of an object are set one by one. */
+  readonly set?: Readonly<Record<string, unknown>> | undefined;
+  /** Sent if the field is absent. */
+  readonly default?: Readonly<Record<string, unknown>> | undefined;
+  /** Fields that are not sent. A member of an object is `parameters.watermark`. Removed before the others are set. */
+  readonly remove?: readonly string[] | undefined;
+}
+
+/** Returns a dialect whose calls are changed as the options of a channel say. */
+export type ChangeDialect = (dialect: Dialect, channel: ChannelOptions, index: number) => Dialect;
 
 /** How long a provider may take. */
 export interface TimeoutOptions {
@@ -144,11 +162,18 @@ const DEFAULT_TIMEOUTS = { connectSeconds: 10, firstByteSeconds: 900, idleSecond
 /**
  * Creates a channel from validated options.
  *
- * @param sources the functions that return keys. Without them, a key that a function returns has no `source`
+ * @param parts the functions that return keys: without them, a key that a function returns has no `source`. And the dialect:
+ *   by default the one that the options name
  */
-export function createChannel(options: ChannelOptions, family: Family, sources?: KeySources): Channel {
+export function createChannel(
+  options: ChannelOptions,
+  family: Family,
+  {
+    dialect = findDialect(family, options.dialect),
+    keySources,
+  }: { readonly dialect?: Dialect; readonly keySources?: KeySources | undefined } = {},
+): Channel {
   const { id, apiKey = "" } = options;
-  const dialect = findDialect(family, options.dialect);
   const address = readAddress(options.baseUrl, dialect);
   const headers = toLowerCaseNames(options.headers ?? {});
   const keys = [apiKey].flat().map((key = "", index): ChannelKey => {
@@ -169,7 +194,7 @@ export function createChannel(options: ChannelOptions, family: Family, sources?:
     return {
       index,
       apiKey: isKnown ? key : undefined,
-      source: isKnown ? undefined : sources?.open(place, key),
+      source: isKnown ? undefined : keySources?.open(place, key),
       isLate,
       toHeaders: (given) => (given === undefined ? own : { ...toLowerCaseNames(given), ...own }),
       toJsonHeaders: (given) =>

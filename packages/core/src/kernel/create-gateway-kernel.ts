@@ -220,6 +220,7 @@ function createConfigure<Options extends RelatedOptions>(
     images,
     history,
     keySources,
+    changeDialect,
     countsPeriods = false,
     checkFeatures,
   }: Contributed & Pick<GatewaySetup<Options, never>, "checkFeatures">,
@@ -228,7 +229,7 @@ function createConfigure<Options extends RelatedOptions>(
   const permanent = { ...kernel, beforeSend: chain(checks), pauses, admission, images, history };
   return ({ options, families }) => {
     const { authenticate, callers = [], billing } = options;
-    const own = configureKernel(options, families, keySources);
+    const own = configureKernel(options, families, { keySources, changeDialect });
     const transport = own.openTransport(kernel.transport, kernel.now);
     const callerRules = { hasBilling: billing !== undefined, canKeepPeriods: countsPeriods };
     const configured = { ...permanent, ...own, options, callerRules, transport };

@@ -1,6 +1,7 @@
 import type { FindCaller, FindSignedIn } from "../auth/authenticate.js";
 import type { CallerRules } from "../auth/check-caller.js";
 import type { AttemptHistory } from "../channels/attempt-history.js";
+import type { ChangeDialect } from "../channels/channel.js";
 import type { Pauses } from "../channels/pauses.js";
 import type { Chore } from "../contract/chore.js";
 import type { Cors } from "../contract/cors.js";
@@ -91,6 +92,8 @@ export interface Contribution<Api extends object = object, Options extends Relat
   readonly cors?: Cors | undefined;
   /** Lets functions return the keys of channels. */
   readonly keySources?: KeySources | undefined;
+  /** Changes the calls of a channel. Called with each set of options that is loaded. */
+  readonly changeDialect?: ChangeDialect | undefined;
   /** Which channels get no requests. */
   readonly pauses?: Pauses | undefined;
   /** Remembers the latest attempts of each channel. */

@@ -1,5 +1,11 @@
 import { createPriceList } from "../billing/pricing.js";
-import { type Channel, createChannel, secretsOf } from "../channels/channel.js";
+import {
+  type ChangeDialect,
+  type Channel,
+  createChannel,
+  findDialect,
+  secretsOf,
+} from "../channels/channel.js";
 import type { KeySources } from "../contract/key-source.js";
 import type { Family } from "../families/family.js";
 import { createCapabilityTable, createModelResolver } from "../models/resolve-model.js";
@@ -10,16 +16,25 @@ import { createByteRedaction } from "../upstream/redact-bytes.js";
 import { redactTransport } from "../upstream/redact-transport.js";
 import type { Transport } from "../upstream/transport.js";
 
+/** What features do for channels. */
+interface FromFeatures {
+  readonly keySources?: KeySources | undefined;
+  readonly changeDialect?: ChangeDialect | undefined;
+}
+
 /** Creates the parts of the kernel that depend on options that can be reloaded. */
 export function configureKernel(
   options: RelatedOptions,
   families: ReadonlyMap<string, Family>,
-  keySources?: KeySources,
+  { keySources, changeDialect }: FromFeatures = {},
 ) {
   const { models, billing, caseInsensitiveNames } = options;
-  const channels: readonly Channel[] = options.channels.flatMap((channel) => {
+  const channels: readonly Channel[] = options.channels.flatMap((channel, index) => {
     const family = families.get(channel.family);
-    return family === undefined ? [] : [createChannel(channel, family, keySources)];
+    if (family === undefined) return [];
+    const own = findDialect(family, channel.dialect);
+    const dialect = changeDialect === undefined ? own : changeDialect(own, channel, index);
+    return [createChannel(channel, family, { dialect, keySources })];
   });
   const redactions = createRedactions(channels, keySources);
   const capabilities = createCapabilityTable(options.capabilities);
@@ -32,6 +47,8 @@ export function configureKernel(
   return {
     /** In the order of the options. */
     channels,
+    /** Whether parameters of channels have an effect. */
+    changesFields: changeDialect !== undefined,
     models,
     capabilities,
     resolveModel: createModelResolver(tables, families, channels),

@@ -55,6 +55,8 @@ export const channelSchema = z
           "must be an object of headers",
         ),
       ),
+      // The feature that applies them checks them.
+      parameters: z.optional(z.unknown()),
       timeouts: z.optional(
         z.strictObject(
           {

@@ -38,7 +38,7 @@ export interface ChangedField {
 }
 
 /** The schema of a caller that is created at run time, without its id and its keys. */
-const callerSettingsSchema = z.strictObject(callerSettings, "must be an object");
+const callerSettingsSchema = /* @__PURE__ */ z.strictObject(callerSettings, "must be an object");
 
 /** The version of the format. A change of the meaning of a field needs a new one, so that old gateways refuse it. */
 const VERSION = 1;

@@ -178,7 +178,7 @@ export function health({ admission }: HealthOptions = {}): Feature {
   };
 }
 
-export const HEALTH_PATH = toPagePattern("healthz");
+export const HEALTH_PATH = /* @__PURE__ */ toPagePattern("healthz");
 
 /**
  * Responds to `GET {base}/healthz`. Does not reject. It needs no key, and therefore says only whether each part works: a

@@ -12,9 +12,9 @@ import type { JsonObject } from "../../util/json.js";
 import type { ReferencePage } from "../reference-page/reference-page.js";
 import { openapiSchema } from "./openapi-schema.js";
 
-export const DESCRIPTION_PATH = toPagePattern("openapi\\.json");
+export const DESCRIPTION_PATH = /* @__PURE__ */ toPagePattern("openapi\\.json");
 /** With a file below `reference/`. */
-export const REFERENCE_PATH = toPagePattern("reference(?:/([\\w-][\\w.-]*))?");
+export const REFERENCE_PATH = /* @__PURE__ */ toPagePattern("reference(?:/([\\w-][\\w.-]*))?");
 
 /** The options of {@link openapi}. */
 export interface OpenApiOptions {

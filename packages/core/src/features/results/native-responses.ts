@@ -13,7 +13,7 @@ import { isJsonObject } from "../../util/json.js";
 import { replaceJsonStrings } from "../../util/replace-json-strings.js";
 import { encodeText } from "../../util/utf8.js";
 
-const decoder = new TextDecoder();
+const decoder = /* @__PURE__ */ new TextDecoder();
 
 /** A provider's own JSON, in which the images have the links of the store. An image that was refused is empty. */
 export async function rewriteJson(delivery: ImageDelivery, pieces: readonly Piece[]): Promise<string> {
