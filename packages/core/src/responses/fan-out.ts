@@ -6,7 +6,7 @@ import type { ImageResult } from "../types.js";
 import { decodeText, parseResponse } from "../upstream/read.js";
 import type { TransportResponse } from "../upstream/transport.js";
 import { joinChunks } from "../util/join-chunks.js";
-import { isJsonObject } from "../util/json.js";
+import { toObject } from "../util/json.js";
 import { toBytes } from "../util/utf8.js";
 import { type Call, type CallParts, checkCharged, toContext } from "./call.js";
 import { renderJson } from "./envelope.js";
@@ -145,7 +145,7 @@ function parseAround(
 ): Pick<ImageResult, "fields" | "created" | "extra"> {
   const { value } = parseResponse(pieces.map(toBytes), response);
   const { created, data: _images, extra, ...fields } = value;
-  const { errors: _errors, ...others } = isJsonObject(extra) ? extra : {};
+  const { errors: _errors, ...others } = toObject(extra);
   return { fields, created: readCount(created), extra: others };
 }
 

@@ -1,4 +1,4 @@
-import type { Operation, ResultError, Usage } from "../types.js";
+import type { Operation, ResultError } from "../types.js";
 import { type JsonObject, omitMembers } from "../util/json.js";
 import { encodeText } from "../util/utf8.js";
 import type { ErrorEnvelope } from "./envelope.js";
@@ -7,8 +7,8 @@ import { HEARTBEAT } from "./sse.js";
 
 /** What is known when all images have been sent. */
 export interface StreamSummary {
-  /** `undefined` if the provider reported none. */
-  readonly usage: Usage | JsonObject | undefined;
+  /** The provider's report. `undefined` if it reported none. */
+  readonly usage: unknown;
   /** The images that could not be made or converted. */
   readonly errors: readonly ResultError[];
 }
@@ -76,7 +76,7 @@ export class OpenAiEvents {
   }
 
   /** Closes the event of the last image, if it is open. Without a usage it has one of zeros. */
-  closeImage(usage?: StreamSummary["usage"], extra?: JsonObject): string {
+  closeImage(usage?: unknown, extra?: JsonObject): string {
     const isOpen = this.#state === "open";
     this.#state = "between";
     return isOpen ? `${writeMembers({ usage: completeUsage(usage), ...extra })}}\n\n` : "";
@@ -85,9 +85,11 @@ export class OpenAiEvents {
   /** The end of a stream with at least one image. */
   end({ usage, errors }: StreamSummary): string {
     const extra = errors.length > 0 ? { extra: { errors } } : undefined;
-    const isDone = this.#state === "open" || (usage ?? extra) === undefined;
-    const head = isDone ? "" : this.#begin("usage", this.#now);
-    if (!isDone) this.#state = "open";
+    let head = "";
+    if (this.#state !== "open" && (usage ?? extra) !== undefined) {
+      head = this.#begin("usage", this.#now);
+      this.#state = "open";
+    }
     return `${head}${this.closeImage(usage, extra)}data: [DONE]\n\n`;
   }
 

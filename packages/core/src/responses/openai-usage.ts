@@ -1,6 +1,6 @@
 import { readCount } from "../families/shared.js";
 import type { Usage } from "../types.js";
-import { isJsonObject, type JsonObject } from "../util/json.js";
+import { type JsonObject, toObject } from "../util/json.js";
 
 /**
  * Adds what OpenAI's `usage` must have to a provider's report. A count that is not known is what the others leave of the total.
@@ -9,9 +9,8 @@ import { isJsonObject, type JsonObject } from "../util/json.js";
  * @param read what the family reads in the report. Default: the report has these names itself
  */
 export function completeUsage(report: unknown, read?: Usage): JsonObject {
-  const reported = isJsonObject(report) ? report : {};
-  const { input_tokens_details: stated } = reported;
-  const details = isJsonObject(stated) ? stated : {};
+  const reported = toObject(report);
+  const details = toObject(reported["input_tokens_details"]);
   const known: JsonObject = { ...read, ...reported, ...details };
   const count = (name: string): number | undefined => readCount(known[name]);
   const total = count("total_tokens") ?? 0;

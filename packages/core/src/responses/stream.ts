@@ -11,9 +11,9 @@ import { createReasonRedaction, isAnythingReported } from "../upstream/attempt.j
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
 import { findNoImageError, toUpstreamError } from "../upstream/failure.js";
 import { readRequestId } from "../upstream/read.js";
-import { TransportError, type TransportResponse } from "../upstream/transport.js";
+import { reasonOf, type TransportResponse } from "../upstream/transport.js";
 import { isJsonObject } from "../util/json.js";
-import { type Call, type CallParts, checkCharged } from "./call.js";
+import { type Call, type CallParts, checkCharged, leftError } from "./call.js";
 import { renderStream, toEnvelope } from "./envelope.js";
 import { toDeliveryOptions } from "./image-delivery.js";
 import type { StagedDelivery } from "./image-stage.js";
@@ -284,7 +284,7 @@ function findStreamFailure(
   end: RelayEnd,
 ): AttemptFailure | undefined {
   if (images === 0 && reported?.kind !== undefined) return { ...reported, kind: reported.kind };
-  return end.reason === "failed" ? { kind: kindOf(end.error), cause: end.error } : undefined;
+  return end.reason === "failed" ? { kind: reasonOf(end.error), cause: end.error } : undefined;
 }
 
 /** Reads a body that is JSON although it is labelled as events. It is relayed unchanged, and charged like JSON. */
@@ -343,7 +343,7 @@ class MislabelledJson {
       errors,
       reported: failure,
       flaw,
-      failure: isBroken ? { kind: kindOf(flaw), cause: flaw } : this.#readRefusal(),
+      failure: isBroken ? { kind: reasonOf(flaw), cause: flaw } : this.#readRefusal(),
       isConclusive: end.reason === "complete" && !isBroken,
       requestId: upstreamRequestId,
     };
@@ -412,17 +412,10 @@ function findError(
       return findNoImageError(images, { failure: undefined, errors, upstreamRequestId });
     }
     case "abandoned":
-      return new GatewayError(
-        "client_closed_request",
-        "The client left, and the rest of the stream was not read.",
-      );
+      return leftError();
   }
 }
 
 function toStreamError(cause: unknown, requestId: string | undefined): GatewayError {
-  return toUpstreamError({ kind: kindOf(cause), cause, requestId });
-}
-
-function kindOf(cause: unknown): TransportError["reason"] {
-  return cause instanceof TransportError ? cause.reason : "broken";
+  return toUpstreamError({ kind: reasonOf(cause), cause, requestId });
 }
