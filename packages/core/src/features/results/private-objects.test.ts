@@ -14,7 +14,7 @@ it.each<[string, Partial<ResultStore>]>([
     "reads the whole body, and never ends",
     {
       async put({ body }) {
-        await Array.fromAsync(body);
+        await new Response(ReadableStream.from(body)).arrayBuffer();
         return await never();
       },
     },

@@ -320,6 +320,20 @@ describe("clients that wait", () => {
     expect(tasks.watches()).toBe(0);
   });
 
+  it("leaves no listener at the signal of its client", async () => {
+    const { watch } = startWatch(task(1));
+    const listeners = new Set<unknown>();
+    const signal = {
+      aborted: false,
+      addEventListener: (_type: "abort", listener: () => void) => void listeners.add(listener),
+      removeEventListener: (_type: "abort", listener: () => void) => void listeners.delete(listener),
+    };
+    const followed = watch.follow(task(1), { signal });
+    expect(listeners.size).toBe(1);
+    followed.end();
+    expect(listeners.size).toBe(0);
+  });
+
   it("do not wait if they have left before", async () => {
     const { watch } = startWatch(task(1));
     const followed = watch.follow(task(1), { signal: AbortSignal.abort() });
