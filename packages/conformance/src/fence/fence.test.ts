@@ -92,7 +92,12 @@ const FIGURES: readonly (Counted | Bounded)[] = [
     count: countRepeatedTypes,
   },
   { counts: "files at the root of core/src", today: 17, goal: 5, count: countRootFiles },
-  { counts: "hundreds of lines of tests of the kernel, with conformance", today: 809, goal: 700, count: countLinesOfTests },
+  {
+    counts: "hundreds of lines of tests of the kernel, with conformance",
+    today: 812,
+    goal: 700,
+    count: countLinesOfTests,
+  },
 ];
 
 const COUNTED = FIGURES.filter((figure) => "count" in figure);
