@@ -89,11 +89,7 @@ export function createRequestHandler<Options extends RelatedOptions>(
     createRoutes({
       respond: respondToRoute,
       respondWithOptions: (request, respondTo) =>
-        respondToRoute(request, async (id) => {
-          const parts = current() ?? (await loadParts(kernel, id));
-          if (parts === undefined) throw unreadError();
-          return respondTo(parts, id);
-        }),
+        respondToRoute(request, async (id) => respondTo(current() ?? (await loadParts(kernel, id)), id)),
       async readJson(request, callerId) {
         const slot = kernel.takeSlot(request, { id: callerId });
         const { bodyLimits: limits, everySecond } = kernel;
@@ -144,29 +140,30 @@ async function runWhenLoaded(
   request: GatewayRequest,
 ): Promise<GatewayResponse> {
   const arrival = createArrival(kernel, endpoint.operation);
-  const parts = await loadParts(kernel, arrival.id);
-  return parts === undefined
-    ? refuse(kernel, unreadError(), { endpoint, request, arrival })
-    : runPipeline(parts, endpoint, request);
+  try {
+    return await runPipeline(await loadParts(kernel, arrival.id), endpoint, request);
+  } catch (error) {
+    return refuse(kernel, error, { endpoint, request, arrival });
+  }
 }
 
-/** Returns `undefined` if the options cannot be loaded. */
+/** @throws GatewayError `gateway_unavailable` if the options cannot be loaded */
 async function loadParts<Options extends RelatedOptions>(
   { load, logger }: Pick<Kernel<Options>, "load" | "logger">,
   requestId: string,
-): Promise<Configured<Options> | undefined> {
+): Promise<Configured<Options>> {
   try {
     return await load();
   } catch (error) {
     logger.error({ requestId, err: error }, "The options could not be read.");
-    return undefined;
+    throw unavailable("This server cannot read its options at the moment: try again.");
   }
 }
 
 /** Responds to a request that does not enter the pipeline. */
 function refuse(
   kernel: Kernel,
-  error: GatewayError,
+  error: unknown,
   {
     endpoint,
     request,
@@ -182,8 +179,4 @@ function refuse(
 
 function currentRedaction({ current }: Pick<Kernel, "current">): (text: string) => string {
   return current()?.redactKeys ?? String;
-}
-
-function unreadError(): GatewayError {
-  return unavailable("This server cannot read its options at the moment: try again.");
 }
