@@ -1154,7 +1154,7 @@ export interface components {
             /** @description Why there is no image, or why it has another form than requested. */
             message: string;
         };
-        /** @description What the provider reported. A field that it did not report is absent. */
+        /** @description What the provider reported, and 0 for tokens that it did not report. Events of the native format have only what it reported. */
         Usage: {
             /** @description The number of images that were made. */
             generated_images?: number;
@@ -1164,6 +1164,12 @@ export interface components {
             output_tokens?: number;
             /** @description All tokens. */
             total_tokens?: number;
+            input_tokens_details?: {
+                /** @description If the kind of the input is not known, it is text. */
+                text_tokens?: number;
+                /** @description If the kind of the input is not known, it is text. */
+                image_tokens?: number;
+            };
         };
         ImagesResponse: {
             /** @description When the images were made, in seconds since 1970. */
@@ -1344,7 +1350,7 @@ export interface components {
             /** @constant */
             type: "image_generation.partial_failed";
         };
-        /** @description Stream format `openai`: an image is finished. The last one has `usage`. In the native format: the generation ended, with `usage`. */
+        /** @description Stream format `openai`: an image is finished. `usage` is in the last one, and 0 in those before it, unless the provider reports each image. In the native format: the generation ended, with `usage`. */
         ImageGenerationCompletedEvent: {
             /** @constant */
             type: "image_generation.completed";
@@ -1354,8 +1360,12 @@ export interface components {
             b64_json?: string;
             /** @description A link to the image. */
             url?: string;
-            /** @description The size. */
+            /** @description The size, or `auto` if it is not known. */
             size?: string;
+            /** @description The quality, or `auto`. */
+            quality?: string;
+            /** @description The background, or `auto`. */
+            background?: string;
             /** @description The format of the image. */
             output_format?: string;
             usage?: components["schemas"]["Usage"];
@@ -1364,7 +1374,7 @@ export interface components {
                 [key: string]: unknown;
             };
         };
-        /** @description Stream format `openai`: an image is finished. The last one has `usage`. In the native format: the generation ended, with `usage`. */
+        /** @description Stream format `openai`: an image is finished. `usage` is in the last one, and 0 in those before it, unless the provider reports each image. In the native format: the generation ended, with `usage`. */
         ImageEditCompletedEvent: {
             /** @constant */
             type: "image_edit.completed";
@@ -1374,8 +1384,12 @@ export interface components {
             b64_json?: string;
             /** @description A link to the image. */
             url?: string;
-            /** @description The size. */
+            /** @description The size, or `auto` if it is not known. */
             size?: string;
+            /** @description The quality, or `auto`. */
+            quality?: string;
+            /** @description The background, or `auto`. */
+            background?: string;
             /** @description The format of the image. */
             output_format?: string;
             usage?: components["schemas"]["Usage"];

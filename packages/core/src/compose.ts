@@ -31,12 +31,15 @@ export {
   channelControl,
 } from "./features/channel-control/channel-control-feature.js";
 export { channelParameters } from "./features/channel-parameters/channel-parameters-feature.js";
+export { chatCompletions } from "./features/chat-completions/chat-completions-feature.js";
 export {
   type ContinuedCallsOptions,
   continuedCalls,
 } from "./features/continued-calls/continued-calls-feature.js";
 export { cors } from "./features/cors/cors-feature.js";
+export { dashscopeTasks } from "./features/dashscope-tasks/dashscope-tasks-feature.js";
 export { type EstimatesApi, type EstimatesOptions, estimates } from "./features/estimate/estimate-feature.js";
+export { geminiEndpoint } from "./features/gemini-endpoint/gemini-endpoint-feature.js";
 export { type HealthOptions, health } from "./features/health/health-feature.js";
 export { keyFunctions } from "./features/key-functions/key-functions-feature.js";
 export { type LimitsApi, type LimitsOptions, limits } from "./features/limits/limits-feature.js";

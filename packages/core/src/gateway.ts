@@ -4,9 +4,12 @@ import { type BudgetsApi, budgets } from "./features/budgets/budgets-feature.js"
 import { type CallersApi, callers } from "./features/callers/callers-feature.js";
 import { type ChannelControl, channelControl } from "./features/channel-control/channel-control-feature.js";
 import { channelParameters } from "./features/channel-parameters/channel-parameters-feature.js";
+import { chatCompletions } from "./features/chat-completions/chat-completions-feature.js";
 import { continuedCalls } from "./features/continued-calls/continued-calls-feature.js";
 import { createCorsFeature } from "./features/cors/cors-feature.js";
+import { dashscopeTasks } from "./features/dashscope-tasks/dashscope-tasks-feature.js";
 import { type EstimatesApi, estimates } from "./features/estimate/estimate-feature.js";
+import { geminiEndpoint } from "./features/gemini-endpoint/gemini-endpoint-feature.js";
 import { health } from "./features/health/health-feature.js";
 import { keyFunctions } from "./features/key-functions/key-functions-feature.js";
 import { createLimitsFeature, type LimitsApi } from "./features/limits/limits-feature.js";
@@ -97,12 +100,16 @@ function listFeatures(options: GatewayOptions) {
     createCorsFeature(options.cors),
     createSignedInUsersFeature({ publicUrl: options.results?.publicUrl }),
     createLimitsFeature({ admission, limits: options.limits, idempotency: options.idempotency }),
+    options.chatCompletions === true ? chatCompletions() : undefined,
+    // Before the list of models, which has paths that begin in the same way.
+    options.geminiEndpoint === true ? geminiEndpoint() : undefined,
     modelsList(options),
     options.results && createResultsFeature(options.results, afterImage),
     keyFunctions(),
     channelParameters(),
     continuedCalls({ byRunTasksOnly: ofTasks?.concurrency === 0 }),
     createTasksFeature<LoadedOptions>(ofTasks, { results: options.results, webhooks }),
+    dashscopeTasks(),
     alerts<LoadedOptions>({ onBudget, webhooks: options.webhooks && webhooks }),
     webhooks,
     channelControl({ admission }),

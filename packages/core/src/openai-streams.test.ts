@@ -5,6 +5,7 @@ import type { Family } from "./families/family.js";
 import { seedream } from "./families/seedream/seedream.js";
 import type { GatewayOptions } from "./gateway-options/options.js";
 import type { Dependencies } from "./kernel/kernel-parts.js";
+import { NO_USAGE, NOT_STATED } from "./testing/openai-event.js";
 import { createScriptedSource, type ScriptedSource } from "./testing/scripted-source.js";
 import {
   ARK_KEY,
@@ -96,10 +97,18 @@ const usageOf = (images: number): object => ({
   output_tokens: images * 100,
   total_tokens: images * 100 + 30,
   input_tokens: 30,
+  input_tokens_details: { text_tokens: 30, image_tokens: 0 },
 });
 const shown = (index: number, rest: object = {}): Event => [
   COMPLETED,
-  { type: COMPLETED, created_at: CREATED, url: `https://ark.test/${index}.png`, size: "2048x2048", ...rest },
+  {
+    ...NOT_STATED,
+    type: COMPLETED,
+    created_at: CREATED,
+    url: `https://ark.test/${index}.png`,
+    size: "2048x2048",
+    ...rest,
+  },
 ];
 
 /** A provider that sends what the source sends. */
@@ -179,6 +188,7 @@ describe("a stream of the provider in OpenAI's format", () => {
           {
             type: "image_generation.usage",
             created_at: 1_800_000_000,
+            usage: NO_USAGE,
             extra: { errors: [{ index: 1, code: "InternalServiceError", message: "It broke." }] },
           },
         ],
@@ -224,8 +234,8 @@ describe("a stream of the provider in OpenAI's format", () => {
     const read = async (): Promise<string> => new TextDecoder().decode((await reader?.read())?.value);
     expect(parseEvents(await read())).toEqual([shown(0)]);
     source.send(arkImage(1) + arkImage(2));
-    expect(await read()).toContain('/1.png","size":"2048x2048"}\n\n');
-    expect(await read()).toMatch(/\/2\.png","size":"2048x2048"$/);
+    expect(await read()).toMatch(/\/1\.png",.*\}\n\n/s);
+    expect(await read()).toMatch(/\/2\.png",.*"background":"auto"$/);
     source.send(arkCompleted(3));
     expect(await read()).toMatch(/^,"usage":.*\}\n\ndata: \[DONE\]\n\n$/s);
     source.end();
@@ -264,7 +274,7 @@ describe("a stream of the provider in OpenAI's format", () => {
     const events = parseEvents((await post({ model: STREAMING, prompt: "x", n: 2, stream: true })).text);
     expect(events.map(([name]) => name).filter((name) => name === COMPLETED)).toHaveLength(images.length);
     expect(events.findIndex(([, data]) => data === "[DONE]")).toBe(events.length - 1);
-    expect(JSON.stringify(events)).toContain('"usage":{"generated_images"');
+    expect(JSON.stringify(events)).toMatch(/"usage":\{[^}]*"generated_images"/);
   });
 
   it.each([
@@ -277,7 +287,7 @@ describe("a stream of the provider in OpenAI's format", () => {
     source.fail(new TransportError("broken", undefined));
     const events = parseEvents(await response.text());
     expect(events.at(-1)).toEqual(DONE);
-    expect(JSON.stringify(events)).toContain('"usage":{"generated_images"');
+    expect(JSON.stringify(events)).toMatch(/"usage":\{[^}]*"generated_images"/);
     expect(records).toMatchObject([{ usage: { generated_images: reported } }]);
   });
 
@@ -346,7 +356,7 @@ describe("a stream of the provider in OpenAI's format", () => {
     };
     await readUntil(/: keep-alive\n\n$/);
     source.send(arkImage(2));
-    await readUntil(/"2048x2048" {2}$/);
+    await readUntil(/"background":"auto" {2}$/);
     source.send(arkCompleted(3));
     source.end();
     await readUntil(/\[DONE\]\n\n$/);
@@ -417,6 +427,7 @@ describe("a stream in OpenAI's format that the gateway makes from JSON", () => {
         [
           COMPLETED,
           {
+            ...NOT_STATED,
             type: COMPLETED,
             created_at: CREATED,
             b64_json: LONG,
@@ -443,11 +454,19 @@ describe("a stream in OpenAI's format that the gateway makes from JSON", () => {
       [
         [
           COMPLETED,
-          { type: COMPLETED, created_at: CREATED, b64_json: LONG, size: "1x1", output_format: "jpeg" },
+          {
+            ...NOT_STATED,
+            type: COMPLETED,
+            created_at: CREATED,
+            b64_json: LONG,
+            size: "1x1",
+            output_format: "jpeg",
+          },
         ],
         [
           COMPLETED,
           {
+            ...NOT_STATED,
             type: COMPLETED,
             created_at: CREATED,
             b64_json: LONG,
@@ -753,15 +772,20 @@ describe("a stream in OpenAI's format of several upstream calls", () => {
     const response = await responding;
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
     let text = "";
-    const readUntil = async (part: string): Promise<void> => {
-      while (!text.includes(part)) text += (await reader?.read())?.value ?? "";
+    const readUntil = async (part: RegExp): Promise<void> => {
+      while (!part.test(text)) text += (await reader?.read())?.value ?? "";
     };
-    await readUntil('/2.png","size":"2048x2048"}\n\n');
+    await readUntil(/\/2\.png",.*\}\n\n/s);
     releases[0]?.();
-    await readUntil('/0.png","size":"2048x2048"}\n\n');
+    await readUntil(/\/0\.png",.*\}\n\n/s);
     releases[1]?.();
-    await readUntil("[DONE]\n\n");
-    const usage = { generated_images: 3, output_tokens: 300, total_tokens: 390, input_tokens: 90 };
+    await readUntil(/\[DONE\]\n\n/);
+    const usage = {
+      ...usageOf(3),
+      total_tokens: 390,
+      input_tokens: 90,
+      input_tokens_details: { text_tokens: 90, image_tokens: 0 },
+    };
     expect(parseEvents(text)).toEqual([shown(2), shown(0), shown(1, { usage }), DONE]);
     expect(records).toMatchObject([{ images: 3, charge: "0.3" }]);
   });

@@ -50,6 +50,8 @@ const MAIN: readonly Group[] = [
       "hooks",
       "composing",
       "mcp",
+      "chat-completions",
+      "gemini-endpoint",
       "cors",
       "testing",
       [

@@ -219,7 +219,8 @@ describe("a provider that writes white space and members that nobody knows", () 
     const channel = { id: "c", family: "openai", apiKey: "provider-key-0001", baseUrl: `${provider.url}/v1` };
     const { url } = await start({ options: { channels: [channel] } });
     const { text } = await exchange(through(url), sendOne);
-    // Only the white space differs.
-    expect(JSON.stringify(JSON.parse(text))).toBe(JSON.stringify(body));
+    // Only the white space differs, and OpenAI's details of the input are added.
+    const usage = { ...body.usage, input_tokens_details: { text_tokens: 10, image_tokens: 0 } };
+    expect(JSON.stringify(JSON.parse(text))).toBe(JSON.stringify({ ...body, usage }));
   });
 });

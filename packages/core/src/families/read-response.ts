@@ -1,15 +1,15 @@
 import type { ImageResult, MadeImage, ResultError, ResultImage } from "../types.js";
-import { isJsonObject, type JsonObject, omitMembers } from "../util/json.js";
+import { isJsonObject, type JsonObject } from "../util/json.js";
 import type { Dialect } from "./dialect.js";
 import type { ResponseShape } from "./response-shape.js";
-import { countItems, readMadeImage } from "./shared.js";
+import { countItems, pickMembers, readMadeImage } from "./shared.js";
 
 /**
  * Creates the reader of whole responses from the shape of the responses, so that a family states it once. Failed items are
  * removed, and the provider's name of the model is replaced.
  */
 export function createResponseReader(shape: ResponseShape): Dialect["fromUpstream"] {
-  const { leftOut = [], countsItems = false, addsModel = true } = shape;
+  const { countsItems = false, addsModel = true } = shape;
   return (body, request): ImageResult => {
     const {
       [shape.model]: upstreamModel,
@@ -23,7 +23,7 @@ export function createResponseReader(shape: ResponseShape): Dialect["fromUpstrea
     for (const [index, item] of (Array.isArray(items) ? items : []).entries()) {
       const read = shape.readItem(item, index);
       if (read !== "image") errors.push(read);
-      else if (isJsonObject(item)) images.push(omitMembers(item, leftOut));
+      else if (isJsonObject(item)) images.push(pickMembers(item, shape.leftOut));
     }
     const usage = shape.readUsage(body[shape.usage]);
     return {

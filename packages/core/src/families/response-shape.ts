@@ -1,4 +1,4 @@
-import type { MadeImage, Operation, ReportedFailure, ResultError, StreamFormat, Usage } from "../types.js";
+import type { MadeImage, ReportedFailure, ResultError, StreamFormat, Usage } from "../types.js";
 
 /** Reads from the events of one stream what was made and used. */
 export interface StreamReader {
@@ -61,7 +61,8 @@ export interface ResponseShape {
   readonly requestId?: string | undefined;
   /**
    * Members of an item that the client does not get, such as `type` or `created_at`, which OpenAI's events use for something
-   * else. Native endpoints send all members. `fromUpstream` leaves them out by itself. Default: none.
+   * else. Members that are `null` are then left out too; with an empty list only those. Native endpoints send all members.
+   * `fromUpstream` leaves them out by itself. Default: none.
    */
   readonly leftOut?: readonly string[] | undefined;
   /** Whether an item is an image, or the reason why it is not. `index` is its position in the batch. */
@@ -85,15 +86,10 @@ export interface StreamShape {
    */
   readonly imageEvents: readonly string[];
   /**
-   * `openai` if the provider sends the events of OpenAI's images API. They are then relayed as sent, also to a client that
-   * asked for the stream format `openai`. Default `native`.
+   * `openai` if the provider sends the events of OpenAI's images API, with all of their members. They are then relayed as
+   * sent, also to a client that asked for the stream format `openai`. Default `native`.
    */
   readonly format?: StreamFormat | undefined;
-  /**
-   * With the format `openai`: the operations whose events have OpenAI's names. The events of the others are translated: a
-   * client expects `image_edit.completed` for an edit. Default: all.
-   */
-  readonly operations?: readonly Operation[] | undefined;
   /** The member with the time at which the image was made, in seconds since 1970. */
   readonly created: string;
   /** Members that do not describe the image. All other members become members of OpenAI's event. */

@@ -2,7 +2,7 @@ import { invalidRequest } from "../errors.js";
 import { isUploadedImage, type ReferenceImage } from "../images/reference-image.js";
 import type { FailureScope, MadeImage, UpstreamFailureKind, Usage } from "../types.js";
 import { formatDecimal, readDecimal, roundDecimal } from "../util/decimal.js";
-import { isJsonObject, type JsonObject, toPlainNumber } from "../util/json.js";
+import { isJsonObject, type JsonObject, omitMembers, toPlainNumber } from "../util/json.js";
 import { MAX_EVENT_DATA } from "../util/response-bounds.js";
 import type { ModelRow } from "./capabilities.js";
 import type { UpstreamFailure } from "./failure.js";
@@ -174,6 +174,11 @@ export function readMadeImage(item: unknown): MadeImage {
 
 function isShort(value: unknown): value is string {
   return typeof value === "string" && value.length <= MAX_NAME;
+}
+
+/** The members of an item that a client gets. `leftOut`: those of `ResponseShape`. */
+export function pickMembers(item: JsonObject, leftOut: readonly string[] | undefined): JsonObject {
+  return leftOut === undefined ? item : omitMembers(item, leftOut);
 }
 
 /** Returns a string of a provider, or `undefined` if the value is not a string. */

@@ -36,6 +36,8 @@ const shape = {
   showPrices: boolean,
   showCharge: boolean,
   healthz: boolean,
+  chatCompletions: boolean,
+  geminiEndpoint: boolean,
   openapi: openapiSchema,
   reference: hook,
   ...providerOptions,

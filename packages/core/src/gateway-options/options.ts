@@ -55,6 +55,13 @@ export interface GatewayOptions extends Preferences {
    */
   healthz?: boolean | undefined;
   /**
+   * Whether `POST {base}/v1/chat/completions` serves models that make images, for chat programs. Only below a `basePath` or a
+   * mount path. Default `false`.
+   */
+  chatCompletions?: boolean | undefined;
+  /** Whether `POST {base}/v1beta/models/{model}:generateContent` serves Google's SDK. Only below a `basePath` or a mount path. Default `false`. */
+  geminiEndpoint?: boolean | undefined;
+  /**
    * Whether `GET {base}/openapi.json` serves the OpenAPI 3.1 description of the gateway. It needs no key. `true` loads the
    * document when it is requested first; on Cloudflare Workers, pass the document itself, `openApiDocument` of
    * `@calotype/core/openapi`, or one of your own. The gateway adds `servers` if the document has none. Default `false`.

@@ -138,8 +138,8 @@ export function createGatewayKernel<
   const lifecycle = { ...kernel, chores };
   const maintenance = createMaintenance(lifecycle, kernel.repeat);
   const handler = createRequestHandler(kernel, {
+    ...contributed,
     families: setup.listFamilies(),
-    cors: contributed.cors,
     changes: contributions.flatMap(({ changeResponse = [] }) => changeResponse),
     createRoutes: (host) => contributions.flatMap(({ routes }) => routes?.(host) ?? []),
     describeUnserved: setup.describeUnserved,

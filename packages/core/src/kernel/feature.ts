@@ -11,7 +11,7 @@ import type { BeforeSend } from "../events.js";
 import type { GatewayRequest, GatewayResponse } from "../http.js";
 import type { Logger } from "../logger.js";
 import type { RelatedOptions } from "../options/options.js";
-import type { GatewayRoute } from "../request/route.js";
+import type { Endpoint, GatewayRoute } from "../request/route.js";
 import type { ImageStage } from "../responses/image-stage.js";
 import type { Cooldown } from "../types.js";
 import type { Admission } from "./admission.js";
@@ -68,6 +68,10 @@ export interface Kernel<Options extends RelatedOptions = RelatedOptions>
 export interface Contribution<Api extends object = object, Options extends RelatedOptions = RelatedOptions> {
   /** Paths of its own, matched before anything is read. The paths at which images are made come first. */
   readonly routes?: ((host: RouteHost<Configured<Options>>) => readonly GatewayRoute[]) | undefined;
+  /** Responds in place of an endpoint, for a request that becomes a task in its provider's way. `undefined`: it does not. */
+  readonly asTask?:
+    | ((endpoint: Endpoint, request: GatewayRequest) => Promise<GatewayResponse> | undefined)
+    | undefined;
   /** Background work. */
   readonly chores?: readonly Chore[] | undefined;
   /**

@@ -1,4 +1,3 @@
-import type { Cors } from "../contract/cors.js";
 import { GatewayError, unavailable } from "../errors.js";
 import { type Arrival, createArrival, RequestReport, reportRefusal } from "../events.js";
 import type { Family } from "../families/family.js";
@@ -7,17 +6,15 @@ import type { RelatedOptions } from "../options/options.js";
 import { readFields } from "../request/read-request.js";
 import { createRouteMatcher, type Endpoint, type GatewayRoute, listEndpoints } from "../request/route.js";
 import { renderError } from "../responses/envelope.js";
-import type { Configured, Kernel, ResponseChange } from "./feature.js";
+import type { Configured, Contributed, Kernel, ResponseChange } from "./feature.js";
 import { closedError } from "./lifecycle.js";
 import { holdHost, runPipeline } from "./pipeline.js";
 import type { RouteHost } from "./route-host.js";
 
 /** What {@link createRequestHandler} gets of features. */
-export interface HandlerContext<Options extends RelatedOptions> {
+export interface HandlerContext<Options extends RelatedOptions> extends Pick<Contributed, "cors" | "asTask"> {
   /** Their endpoints are served. */
   readonly families: readonly Family[];
-  /** `undefined`: pages of other origins may read nothing. */
-  readonly cors: Cors | undefined;
   /** What they change in responses. */
   readonly changes: readonly ResponseChange[];
   /** Creates the routes of the features. */
@@ -39,7 +36,7 @@ type NamedRequest = Pick<GatewayRequest, "method" | "url" | "headers">;
 /** Connects the paths of a gateway with what responds to them: the pipeline, and the routes of the features. */
 export function createRequestHandler<Options extends RelatedOptions>(
   kernel: Kernel<Options>,
-  { families, cors, changes, createRoutes, describeUnserved }: HandlerContext<Options>,
+  { families, cors, asTask, changes, createRoutes, describeUnserved }: HandlerContext<Options>,
 ): RequestHandler {
   const { basePath, createId, current, isClosing, start, track } = kernel;
   const render = (error: GatewayError, id = createId()): GatewayResponse =>
@@ -64,9 +61,7 @@ export function createRequestHandler<Options extends RelatedOptions>(
     render(reportRefusal(kernel, error, { id, request }), id);
 
   const respond = (endpoint: Endpoint, request: GatewayRequest): Promise<GatewayResponse> => {
-    if (isClosing()) {
-      return Promise.resolve(refuse(kernel, closedError(), { endpoint, request }));
-    }
+    if (isClosing()) return Promise.resolve(refuse(kernel, closedError(), { endpoint, request }));
     start();
     const configured = current();
     const response = configured
@@ -78,13 +73,11 @@ export function createRequestHandler<Options extends RelatedOptions>(
   };
 
   /** Responds to a request for a route of a feature. */
-  const respondToRoute = async (
-    request: GatewayRequest,
-    id: string,
-    respondTo: () => Promise<GatewayResponse>,
-  ): Promise<GatewayResponse> => {
+  const respondToRoute: RouteHost<never>["respond"] = async (request, respondTo) => {
+    const id = createId();
     try {
-      return await respondTo();
+      if (isClosing()) throw closedError();
+      return await respondTo(id);
     } catch (error) {
       return refuseEarly(error, request, id);
     }
@@ -94,18 +87,9 @@ export function createRequestHandler<Options extends RelatedOptions>(
     basePath,
     listEndpoints(families),
     createRoutes({
-      async respond(request, respondTo) {
-        if (isClosing()) return refuseEarly(closedError(), request);
-        const id = createId();
-        return respondToRoute(request, id, () => respondTo(id));
-      },
-      async respondWithOptions(request, respondTo) {
-        if (isClosing()) return refuseEarly(closedError(), request);
-        const id = createId();
-        const parts = current() ?? (await loadParts(kernel, id));
-        if (parts === undefined) return refuseEarly(unreadError(), request, id);
-        return respondToRoute(request, id, () => respondTo(parts, id));
-      },
+      respond: respondToRoute,
+      respondWithOptions: (request, respondTo) =>
+        respondToRoute(request, async (id) => respondTo(current() ?? (await loadParts(kernel, id)), id)),
       async readJson(request, callerId) {
         const slot = kernel.takeSlot(request, { id: callerId });
         const { bodyLimits: limits, everySecond } = kernel;
@@ -133,13 +117,14 @@ export function createRequestHandler<Options extends RelatedOptions>(
     const announced = cors?.readPreflight(request);
     const route = matchRoute({ method: announced ?? request.method, url, mountPath });
     if (route === undefined) return null;
-    if (cors !== undefined && announced !== undefined)
-      return Promise.resolve(cors.allowPreflight(request, createId()));
+    if (cors && announced !== undefined) return Promise.resolve(cors.allowPreflight(request, createId()));
     if (route === "unserved") {
       return Promise.resolve(finish(request, refuseEarly(toNotFound(request), request)));
     }
     const responds =
-      "operation" in route ? respond(route, request) : route.route.respond(request, route.groups);
+      "operation" in route
+        ? (route.operation === "native" && asTask?.(route, request)) || respond(route, request)
+        : route.route.respond(request, route.groups);
     return changes.length > 0 || cors?.concerns(request) === true
       ? responds.then((responded) => finish(request, responded))
       : responds;
@@ -155,29 +140,30 @@ async function runWhenLoaded(
   request: GatewayRequest,
 ): Promise<GatewayResponse> {
   const arrival = createArrival(kernel, endpoint.operation);
-  const parts = await loadParts(kernel, arrival.id);
-  return parts === undefined
-    ? refuse(kernel, unreadError(), { endpoint, request, arrival })
-    : runPipeline(parts, endpoint, request);
+  try {
+    return await runPipeline(await loadParts(kernel, arrival.id), endpoint, request);
+  } catch (error) {
+    return refuse(kernel, error, { endpoint, request, arrival });
+  }
 }
 
-/** Returns `undefined` if the options cannot be loaded. */
+/** @throws GatewayError `gateway_unavailable` if the options cannot be loaded */
 async function loadParts<Options extends RelatedOptions>(
   { load, logger }: Pick<Kernel<Options>, "load" | "logger">,
   requestId: string,
-): Promise<Configured<Options> | undefined> {
+): Promise<Configured<Options>> {
   try {
     return await load();
   } catch (error) {
     logger.error({ requestId, err: error }, "The options could not be read.");
-    return undefined;
+    throw unavailable("This server cannot read its options at the moment: try again.");
   }
 }
 
 /** Responds to a request that does not enter the pipeline. */
 function refuse(
   kernel: Kernel,
-  error: GatewayError,
+  error: unknown,
   {
     endpoint,
     request,
@@ -193,8 +179,4 @@ function refuse(
 
 function currentRedaction({ current }: Pick<Kernel, "current">): (text: string) => string {
   return current()?.redactKeys ?? String;
-}
-
-function unreadError(): GatewayError {
-  return unavailable("This server cannot read its options at the moment: try again.");
 }

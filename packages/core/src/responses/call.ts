@@ -31,6 +31,11 @@ export function checkCharged(state: HoldEnd["state"]): void {
   if (state === "unresolved") throw cutOffError();
 }
 
+/** The client did not read the rest of its response. */
+export function leftError(): GatewayError {
+  return new GatewayError("client_closed_request", "The client left, and the rest was not read.");
+}
+
 /** The same code as for a single call, whose connection ends when the gateway closes. */
 export function cutOffError(): GatewayError {
   const message = "The gateway closed before all images were made, so the outcome is unknown.";

@@ -95,6 +95,11 @@ function listNames(names: readonly string[]): string {
     .join(", ");
 }
 
+/** Returns the response with this JSON. */
+export function renderJson(body: GatewayResponse["body"], context: ResponseContext): GatewayResponse {
+  return { status: 200, headers: toResponseHeaders("application/json", context), body };
+}
+
 /** Returns the response for a relayed stream, with headers that keep proxies from buffering events. */
 export function renderStream(body: AsyncIterable<Uint8Array>, context: ResponseContext): GatewayResponse {
   return {

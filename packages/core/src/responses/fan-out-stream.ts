@@ -4,7 +4,6 @@ import type { GatewayResponse } from "../http.js";
 import type { ImageResult, ResultError } from "../types.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
 import { DownloadError } from "../upstream/download.js";
-import { isJsonObject } from "../util/json.js";
 import { encodeText } from "../util/utf8.js";
 import { type Call, type CallParts, checkCharged, cutOffError, toContext } from "./call.js";
 import { renderStream, toEnvelope } from "./envelope.js";
@@ -300,9 +299,8 @@ function toIncomplete(
 /** The reports of all calls together, and the calls without an image. */
 function summarize(ends: readonly CallEnd[], { redact }: Pick<CallParts, "redact">): StreamSummary {
   const reports = ends.flatMap((end) => (end.kind === "unreached" ? [] : (end.outcome.usage ?? [])));
-  const usage = reports.reduce<unknown>(addReports, undefined);
   return {
-    usage: isJsonObject(usage) ? usage : undefined,
+    usage: reports.reduce<unknown>(addReports, undefined),
     errors: ends.flatMap((end, index) => toErrors(end, { index, redact })),
   };
 }

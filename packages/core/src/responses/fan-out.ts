@@ -6,10 +6,10 @@ import type { ImageResult } from "../types.js";
 import { decodeText, parseResponse } from "../upstream/read.js";
 import type { TransportResponse } from "../upstream/transport.js";
 import { joinChunks } from "../util/join-chunks.js";
-import { isJsonObject } from "../util/json.js";
+import { toObject } from "../util/json.js";
 import { toBytes } from "../util/utf8.js";
 import { type Call, type CallParts, checkCharged, toContext } from "./call.js";
-import { toResponseHeaders } from "./envelope.js";
+import { renderJson } from "./envelope.js";
 import {
   addReports,
   type CallEnd,
@@ -26,7 +26,7 @@ import {
 import { ImageBudget } from "./image-budget.js";
 import { JsonLayout } from "./image-parts.js";
 import type { Piece, PlainPiece } from "./image-stage.js";
-import { renderEnd, renderFields } from "./json-reader.js";
+import { NO_RESULT, renderEnd, renderFields } from "./json-reader.js";
 import { Reading } from "./json-reading.js";
 import { toDownloadFailure } from "./json-settlement.js";
 import { isPlain } from "./pieces.js";
@@ -61,8 +61,7 @@ export async function respondWithFanOut(
   if (error !== undefined) throw isNothingMade ? error : withoutRetry(error);
   const refusal = findRefusal(ends);
   if (refusal !== undefined) throw refusal;
-  const headers = toResponseHeaders("application/json", toContext(call));
-  return { status: 200, headers, body: await render(parts, ends) };
+  return renderJson(await render(parts, ends), toContext(call));
 }
 
 /**
@@ -146,7 +145,7 @@ function parseAround(
 ): Pick<ImageResult, "fields" | "created" | "extra"> {
   const { value } = parseResponse(pieces.map(toBytes), response);
   const { created, data: _images, extra, ...fields } = value;
-  const { errors: _errors, ...others } = isJsonObject(extra) ? extra : {};
+  const { errors: _errors, ...others } = toObject(extra);
   return { fields, created: readCount(created), extra: others };
 }
 
@@ -172,7 +171,7 @@ function sendLarge(parts: CallParts, call: Call, commit: Commit, ends: readonly 
     onAbandoned: isStored ? (stream) => void parts.backgroundReads.start(stream) : undefined,
     cancel: () => leaving.abort(),
   });
-  return { status: 200, headers: toResponseHeaders("application/json", toContext(call)), body };
+  return renderJson(body, toContext(call));
 }
 
 /** The response up to its last image. */
@@ -198,7 +197,7 @@ async function render(parts: CallParts, ends: readonly CallEnd[]): Promise<strin
 /** The fields of the first call that made an image, with the reports of all calls. */
 function merge({ redact }: CallParts, ends: readonly CallEnd[]): ImageResult {
   const reports = ends.flatMap((end) => (end.kind === "unreached" ? [] : (end.report ?? [])));
-  const [first = EMPTY] = ends.filter(isMade).map(({ result }) => result);
+  const [first = NO_RESULT] = ends.filter(isMade).map(({ result }) => result);
   const usage = reports.reduce(addReports, undefined);
   return {
     ...first,
@@ -206,8 +205,6 @@ function merge({ redact }: CallParts, ends: readonly CallEnd[]): ImageResult {
     fields: usage === undefined ? first.fields : { ...first.fields, usage },
   };
 }
-
-const EMPTY: ImageResult = { images: [], errors: [], fields: {} };
 
 /** In bytes. */
 const MAX_STRING_LENGTH = 1024 * 1024;

@@ -1,7 +1,7 @@
 import type { ResultImage } from "../types.js";
 import type { JsonObject } from "../util/json.js";
 import type { ArrivingBytes } from "./image-budget.js";
-import { type OpenAiEvents, writeImage, writeMembers, writeMissingFormat } from "./openai-events.js";
+import { type OpenAiEvents, writeImage, writeMembers, writeMissing } from "./openai-events.js";
 
 /**
  * A part of an image of a response, in the order in which it arrives. A short image is one part. An image with long base64
@@ -132,7 +132,7 @@ export class EventLayout implements ImageLayout {
   }
 
   end(later: JsonObject, members: JsonObject): string {
-    return writeMembers(later) + writeMissingFormat(members) + this.#events.endImage(this.#isLastImage());
+    return writeMembers(later) + writeMissing(members) + this.#events.endImage(this.#isLastImage());
   }
 
   image(image: JsonObject, createdAt?: number): string {
@@ -156,7 +156,7 @@ export class EventLayout implements ImageLayout {
   }
 
   endBase64(members: JsonObject, start: string): string {
-    return `"${writeMembers(members)}${writeMissingFormat({ ...members, b64_json: start })}`;
+    return `"${writeMembers(members)}${writeMissing({ ...members, b64_json: start })}`;
   }
 
   sentLink(): void {

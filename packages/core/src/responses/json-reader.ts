@@ -6,13 +6,13 @@ import type { ImageRequest, ImageResult, MadeImage, ResultError, ResultImage } f
 import type { ParsedResponse } from "../upstream/attempt.js";
 import { excessiveError, notJsonError, parseResponse, tooLargeError } from "../upstream/read.js";
 import type { TransportResponse } from "../upstream/transport.js";
-import { isJsonObject, type JsonObject } from "../util/json.js";
+import type { JsonObject } from "../util/json.js";
 import { KEPT_BASE64 } from "./image-object.js";
 import { type ImagePart, JsonLayout, writePart } from "./image-parts.js";
 import type { EarlyImages, EarlyPart, Piece } from "./image-stage.js";
 import { type LongString, LongStrings } from "./long-strings.js";
 import type { OpenAiEvents } from "./openai-events.js";
-import { withInputTokens } from "./openai-usage.js";
+import { completeUsage } from "./openai-usage.js";
 import { listErrors, type ResponseFacts } from "./response-facts.js";
 import { isLink, ResponseRewriter } from "./rewrite.js";
 
@@ -138,7 +138,8 @@ export class ScanningReader extends SizedReader implements JsonReader {
   }
 }
 
-const NO_RESULT: ImageResult = { images: [], errors: [], fields: {} };
+/** Nothing was made. */
+export const NO_RESULT: ImageResult = { images: [], errors: [], fields: {} };
 const NO_FACTS = toFacts(NO_RESULT, []);
 
 /** A reader that holds the whole response: for a short one, and for families that can only read a whole one. */
@@ -187,7 +188,11 @@ export class WholeReader extends SizedReader implements JsonReader {
     early?.choose(new Set(parts.flatMap((part) => (part.kind === "early" ? part.image : []))));
     if (events !== undefined) return parts;
     if (isNative) return [text, ...parts];
-    const whole = arrangeFields(findFields(this.#result, this.options.now), value, this.#result.images);
+    const whole = arrangeFields(
+      findFields(this.#result, this.options.now, this.facts.report),
+      value,
+      this.#result.images,
+    );
     if (this.#parsed !== undefined && !opensImages && !(convertsLinks && result.images.some(isLink))) {
       this.#whole = whole;
       return [];
@@ -231,7 +236,8 @@ function writeEventsEnd(
 
 function toFacts(result: ImageResult, made: readonly MadeImage[]): ResponseFacts {
   const { images, errors, failure, usage, upstreamRequestId, fields } = result;
-  const report = fields["usage"];
+  const { usage: reported } = fields;
+  const report = reported === undefined ? undefined : completeUsage(reported, usage);
   return { images: images.length, made, errors, failure, usage, report, upstreamRequestId };
 }
 
@@ -305,13 +311,8 @@ function renderBeginning(fields: JsonObject): string {
   return json === "{" ? '{"data":[' : `${json},"data":[`;
 }
 
-function findFields({ fields, created }: ImageResult, now: number): JsonObject {
-  const { usage } = fields;
-  return {
-    ...fields,
-    ...(isJsonObject(usage) && { usage: withInputTokens(usage) }),
-    created: created ?? now,
-  };
+function findFields({ fields, created }: ImageResult, now: number, usage?: JsonObject): JsonObject {
+  return { ...fields, ...(usage && { usage }), created: created ?? now };
 }
 
 /** The fields and `data`, in the order of the provider's response. Fields that it does not have come first. */

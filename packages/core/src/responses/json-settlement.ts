@@ -4,8 +4,8 @@ import { GatewayError, shownCodeOf } from "../errors.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
 import { DownloadError } from "../upstream/download.js";
 import { contentCodingError, toReadError } from "../upstream/read.js";
-import { TransportError } from "../upstream/transport.js";
-import { checkCharged } from "./call.js";
+import { reasonOf } from "../upstream/transport.js";
+import { checkCharged, leftError } from "./call.js";
 import type { OnlyReading, Reading } from "./json-reading.js";
 import type { RelayEnding } from "./relay.js";
 
@@ -43,7 +43,7 @@ export function findRelayError(reading: OnlyReading, end: RelayEnding): GatewayE
     case "failed":
       return end.error instanceof DownloadError ? toDownloadFailure(end.error) : toError(reading, end.error);
     case "abandoned":
-      return new GatewayError("client_closed_request", "The client left, and the rest was not read.");
+      return leftError();
   }
 }
 
@@ -65,7 +65,7 @@ export async function fail(reading: OnlyReading, flaw: unknown): Promise<Gateway
 export function toError({ call, success, reader }: Reading, flaw: unknown): GatewayError {
   const error = toReadError(flaw, success.response, call.logger);
   if (error.code !== "upstream_no_image" && !reader.isTooLarge) {
-    success.fail({ kind: flaw instanceof TransportError ? flaw.reason : "broken", cause: flaw });
+    success.fail({ kind: reasonOf(flaw), cause: flaw });
   }
   return error;
 }

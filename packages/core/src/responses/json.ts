@@ -13,7 +13,7 @@ import {
 } from "../upstream/read.js";
 import { toBytes } from "../util/utf8.js";
 import { type Call, type CallParts, toContext } from "./call.js";
-import { renderStream, toEnvelope, toResponseHeaders } from "./envelope.js";
+import { renderJson, renderStream, toEnvelope } from "./envelope.js";
 import { ImageBudget } from "./image-budget.js";
 import type { Piece } from "./image-stage.js";
 import { OnlyReading } from "./json-reading.js";
@@ -175,7 +175,7 @@ async function respondWithHeld(reading: OnlyReading, pieces: readonly Piece[]): 
   const text =
     plain === undefined ? await renderHeld(reading, pieces) : joinText([...plain, ...reader.end([])]);
   const body = refusal === undefined ? text : parts.redact(text);
-  return { status: 200, headers: toResponseHeaders("application/json", toContext(call)), body };
+  return renderJson(body, toContext(call));
 }
 
 /** @throws GatewayError if every image was refused */
@@ -206,7 +206,7 @@ async function respondWithLinks(reading: OnlyReading, pieces: readonly Piece[]):
   if (!delivered.every(isPlain)) return sendPieces(reading, delivered, leaving);
   await settle(reading, { status: 200, error: undefined, images: reader.facts.images, isConclusive: true });
   const body = joinText([...delivered, ...reader.end(delivery.errors.list)]);
-  return { status: 200, headers: toResponseHeaders("application/json", toContext(call)), body };
+  return renderJson(body, toContext(call));
 }
 
 /**
@@ -240,7 +240,7 @@ function sendPieces(
     },
   });
   if (events !== undefined) return renderStream(body, toContext(call));
-  return { status: 200, headers: toResponseHeaders("application/json", toContext(call)), body };
+  return renderJson(body, toContext(call));
 }
 
 /** The end of a response. Events whose images were refused end with an error. */
@@ -287,7 +287,7 @@ async function relayRest(reading: OnlyReading, pieces: readonly Piece[]): Promis
     },
   });
   if (events !== undefined) return renderStream(relay, toContext(call));
-  return { status: 200, headers: toResponseHeaders("application/json", toContext(call)), body: relay };
+  return renderJson(relay, toContext(call));
 }
 
 function joinText(pieces: readonly (Uint8Array | string)[]): string {

@@ -1,22 +1,23 @@
-import type { Operation, ResultError, Usage } from "../types.js";
-import { isJsonObject, type JsonObject } from "../util/json.js";
+import type { Operation, ResultError } from "../types.js";
+import { type JsonObject, omitMembers } from "../util/json.js";
 import { encodeText } from "../util/utf8.js";
 import type { ErrorEnvelope } from "./envelope.js";
-import { withInputTokens } from "./openai-usage.js";
+import { completeUsage } from "./openai-usage.js";
 import { HEARTBEAT } from "./sse.js";
 
 /** What is known when all images have been sent. */
 export interface StreamSummary {
-  /** `undefined` if the provider reported none. */
-  readonly usage: Usage | JsonObject | undefined;
+  /** The provider's report. `undefined` if it reported none. */
+  readonly usage: unknown;
   /** The images that could not be made or converted. */
   readonly errors: readonly ResultError[];
 }
 
 /**
  * Writes the events of OpenAI's images API: one `image_generation.completed` (edits: `image_edit.completed`) for each
- * image. The event of the last image stays open until the usage is known, so that no image has to be held back. If the
- * usage comes after the last event was closed, it gets an event of its own, `image_generation.usage`.
+ * image. The event of the last image stays open until the usage is known, so that no image has to be held back. The events
+ * before it have a usage of zeros, so that the sum is that of all images. If the usage comes after the last event was closed,
+ * it gets an event of its own, `image_generation.usage`.
  *
  * Except for {@link OpenAiEvents.beat}, every method returns the text to send next. The type of the events is that of the API reference of OpenAI, November
  * 2026.
@@ -42,7 +43,7 @@ export class OpenAiEvents {
 
   /** Begins the event of an image. The members of the image follow, each with a comma before it. */
   beginImage(createdAt = this.#now): string {
-    const before = this.#close();
+    const before = this.closeImage();
     this.#state = "inside";
     this.#images++;
     return before + this.#begin("completed", createdAt);
@@ -56,7 +57,7 @@ export class OpenAiEvents {
    */
   endImage(staysOpen: boolean): string {
     this.#state = "open";
-    return staysOpen ? "" : this.#close();
+    return staysOpen ? "" : this.closeImage();
   }
 
   /** True if an image has begun and not ended. Nothing else can be sent then. */
@@ -74,27 +75,28 @@ export class OpenAiEvents {
     this.#isInsideLink = false;
   }
 
-  /** Closes the event of the last image, if it is open. */
-  closeImage(): string {
-    return this.#close();
+  /** Closes the event of the last image, if it is open. Without a usage it has one of zeros. */
+  closeImage(usage?: unknown, extra?: JsonObject): string {
+    const isOpen = this.#state === "open";
+    this.#state = "between";
+    return isOpen ? `${writeMembers({ usage: completeUsage(usage), ...extra })}}\n\n` : "";
   }
 
   /** The end of a stream with at least one image. */
   end({ usage, errors }: StreamSummary): string {
-    const summary = writeMembers({
-      ...(hasMembers(usage) && { usage: withInputTokens(usage) }),
-      ...(errors.length > 0 && { extra: { errors } }),
-    });
-    const isOpen = this.#state === "open";
-    const head = isOpen || summary === "" ? "" : this.#begin("usage", this.#now);
-    if (head !== "") this.#state = "open";
-    return `${head}${summary}${this.#close()}data: [DONE]\n\n`;
+    const extra = errors.length > 0 ? { extra: { errors } } : undefined;
+    let head = "";
+    if (this.#state !== "open" && (usage ?? extra) !== undefined) {
+      head = this.#begin("usage", this.#now);
+      this.#state = "open";
+    }
+    return `${head}${this.closeImage(usage, extra)}data: [DONE]\n\n`;
   }
 
   /** The end of a stream that failed. `undefined` inside an image: the event of the error would become part of it. */
   fail(envelope: ErrorEnvelope): string | undefined {
     if (this.isInsideImage) return undefined;
-    return `${this.#close()}event: error\ndata: ${JSON.stringify(envelope)}\n\n`;
+    return `${this.closeImage()}event: error\ndata: ${JSON.stringify(envelope)}\n\n`;
   }
 
   /** What can be sent while there is nothing else to send. Nothing can be sent inside an image. */
@@ -108,17 +110,6 @@ export class OpenAiEvents {
     const type = `${this.#prefix}.${name}`;
     return `event: ${type}\ndata: {"type":"${type}","created_at":${createdAt}`;
   }
-
-  #close(): string {
-    const isOpen = this.#state === "open";
-    this.#state = "between";
-    return isOpen ? "}\n\n" : "";
-  }
-}
-
-/** A report without a count says nothing. */
-function hasMembers(usage: StreamSummary["usage"]): usage is Usage | JsonObject {
-  return usage !== undefined && Object.keys(usage).length > 0;
 }
 
 /** The members of an object, each with a comma before it. */
@@ -127,19 +118,23 @@ export function writeMembers(members: JsonObject): string {
   return written === "" ? "" : `,${written}`;
 }
 
-/** The members of an image, with its format. */
+/** The members of an image, with those of {@link writeMissing}. */
 export function writeImage(image: JsonObject): string {
-  return writeMembers(image) + writeMissingFormat(image);
+  return writeMembers(image) + writeMissing(image);
 }
 
+/** What OpenAI's events say of an image for which it is not stated. */
+const NOT_STATED: JsonObject = { size: "auto", quality: "auto", background: "auto" };
+
 /**
- * The member `output_format`, read from the first bytes of the image, if the image does not state it.
+ * The members that an event of OpenAI must have and an image does not state. `output_format` is read from its first bytes.
  *
  * @param image its members; long strings may be cut
  */
-export function writeMissingFormat(image: unknown): string {
-  const format = findMissingFormat(image);
-  return format === undefined ? "" : writeMembers({ output_format: format });
+export function writeMissing(image: JsonObject): string {
+  const base64 = String(image["b64_json"]);
+  const [, format] = BASE64_SIGNATURES.find(([beginning]) => base64.startsWith(beginning)) ?? [];
+  return writeMembers(omitMembers({ ...NOT_STATED, output_format: format }, Object.keys(image)));
 }
 
 /** The beginnings of images in base64. */
@@ -149,10 +144,3 @@ const BASE64_SIGNATURES: readonly (readonly [beginning: string, format: string])
   ["UklGR", "webp"],
   ["R0lGOD", "gif"],
 ];
-
-function findMissingFormat(image: unknown): string | undefined {
-  if (!isJsonObject(image) || typeof image["output_format"] === "string") return undefined;
-  const base64 = image["b64_json"];
-  if (typeof base64 !== "string") return undefined;
-  return BASE64_SIGNATURES.find(([beginning]) => base64.startsWith(beginning))?.[1];
-}

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { SEEDREAM_EVENTS } from "../families/seedream/stream.js";
 import { cutBytes, cutEvery } from "../testing/cut-bytes.js";
+import { NOT_STATED } from "../testing/openai-event.js";
 import { OpenAiEvents } from "./openai-events.js";
 import { OpenAiTranslation } from "./openai-stream.js";
 
@@ -63,7 +64,7 @@ const toEvent = (data: string, name: string | undefined = "image_generation.part
   `event: ${name}\ndata: ${data}\n\n`;
 const expected = (members: object): readonly [string, object] => [
   COMPLETED,
-  { type: COMPLETED, created_at: CREATED, ...members },
+  { ...NOT_STATED, type: COMPLETED, created_at: CREATED, ...members },
 ];
 const LINK = { url: "https://ark.test/1.png", size: "2048x2048" };
 const LONG = `/9j/${"A".repeat(40_000)}`;
@@ -90,10 +91,7 @@ describe("the translation of a stream", () => {
     [
       "a type that comes after the long base64",
       toEvent(`{"b64_json":"${LONG}","created":${CREATED},"type":"image_generation.partial_succeeded"}`),
-      [
-        [COMPLETED, { type: COMPLETED, created_at: 1_800_000_000, b64_json: LONG, output_format: "jpeg" }],
-        DONE,
-      ],
+      [expected({ created_at: 1_800_000_000, b64_json: LONG, output_format: "jpeg" }), DONE],
     ],
     ["an event without a name", `data: ${image(LINK)}\n\n`, [expected(LINK), DONE]],
     [
@@ -168,7 +166,7 @@ describe("the translation of a stream", () => {
     const bytes = encoder.encode(toEvent(image({ b64_json: `iVBORw0KGgo${"A".repeat(1_000_000)}` })));
     const chunks = cutEvery(bytes, 64 * 1024);
     const { text } = translate(chunks);
-    expect(text.length).toBeLessThan(bytes.length + 200);
+    expect(text.length).toBeLessThan(bytes.length + 300);
     const translation = new OpenAiTranslation({
       shape: SEEDREAM_EVENTS,
       events: new OpenAiEvents("edit", 0),
@@ -215,8 +213,9 @@ describe("the translation of a stream", () => {
         .join("");
       return `${sent}|${end}`;
     };
-    const usage = '"usage":{"output_tokens":1,"total_tokens":3,"input_tokens":2}';
-    expect(afterOne(1)).toMatch(/"2048x2048"\|,"usage"/);
+    const usage =
+      '"usage":{"output_tokens":1,"total_tokens":3,"input_tokens":2,"input_tokens_details":{"text_tokens":2,"image_tokens":0}}';
+    expect(afterOne(1)).toMatch(/"background":"auto"\|,"usage"/);
     expect(afterOne(1)).toContain(`,${usage}}\n\ndata: [DONE]\n\n`);
     expect(afterOne(2)).toContain(
       `}\n\n|event: image_edit.usage\ndata: {"type":"image_edit.usage","created_at":0,${usage}}\n\ndata: [DONE]\n\n`,

@@ -2,6 +2,7 @@ import type { GatewayError } from "../errors.js";
 import type { StreamShape } from "../families/response-shape.js";
 import { TransportError } from "../upstream/transport.js";
 import type { Awaitable } from "../util/async.js";
+import { toObject } from "../util/json.js";
 import { encodeText, toBytes } from "../util/utf8.js";
 import type { ErrorEnvelope } from "./envelope.js";
 import { EventLayout, type ImagePart, writePart } from "./image-parts.js";
@@ -81,7 +82,7 @@ export class OpenAiTranslation implements StreamTranslation {
     const { usage, errors } = this.#summarize();
     const { images } = this.#images;
     if (images + errors.length === 0) return false;
-    const reported = usage?.["generated_images"];
+    const reported = toObject(usage)["generated_images"];
     return typeof reported === "number" && images >= reported;
   }
 
@@ -89,7 +90,7 @@ export class OpenAiTranslation implements StreamTranslation {
   #summarize(): StreamSummary {
     const { reader, delivery } = this.#options;
     const { usage, errors } = reader.summary();
-    return { usage, errors: delivery === undefined ? errors : [...errors, ...delivery.errors.list] };
+    return { usage, errors: [...errors, ...(delivery?.errors.list ?? [])] };
   }
 
   checkEnd(): void {

@@ -1,15 +1,30 @@
+import { readCount } from "../families/shared.js";
 import type { Usage } from "../types.js";
-import type { JsonObject } from "../util/json.js";
+import { type JsonObject, toObject } from "../util/json.js";
 
 /**
- * Adds `input_tokens`, the name that OpenAI's clients read, to a report of usage: the tokens that are not output. Returns
- * the same object if the provider did not report both numbers, or reported `input_tokens` itself.
+ * Adds what OpenAI's `usage` must have to a provider's report. A count that is not known is what the others leave of the total.
+ * Input of an unknown kind is text. This is for responses only: it is neither priced nor recorded.
+ *
+ * @param read what the family reads in the report. Default: the report has these names itself
  */
-export function withInputTokens<Report extends Usage | JsonObject>(
-  report: Report,
-): Report | (Report & { readonly input_tokens: number }) {
-  if ("input_tokens" in report) return report;
-  const { total_tokens: total, output_tokens: output } = report;
-  if (typeof total !== "number" || typeof output !== "number" || output > total) return report;
-  return { ...report, input_tokens: total - output };
+export function completeUsage(report: unknown, read?: Usage): JsonObject {
+  const reported = toObject(report);
+  const details = toObject(reported["input_tokens_details"]);
+  const known: JsonObject = { ...read, ...reported, ...details };
+  const count = (name: string): number | undefined => readCount(known[name]);
+  const total = count("total_tokens") ?? 0;
+  const output = count("output_tokens") ?? Math.max(0, total - (count("input_tokens") ?? 0));
+  const input = count("input_tokens") ?? Math.max(0, total - output);
+  const image = count("image_tokens") ?? count("input_image_tokens") ?? 0;
+  const text = count("input_text_tokens") ?? Math.max(0, input - image);
+  return {
+    ...addMissing(reported, { input_tokens: input, output_tokens: output, total_tokens: input + output }),
+    input_tokens_details: addMissing(details, { text_tokens: text, image_tokens: image }),
+  };
+}
+
+/** The members of the object keep their order. */
+function addMissing(object: JsonObject, members: JsonObject): JsonObject {
+  return { ...object, ...members, ...object };
 }

@@ -129,7 +129,10 @@ describe("a large response that is relayed, compared with the same one that is h
     expect(relayed).toContain('"seed":12345678901234567890,"cost":1.50}');
     const expected = text
       .replace("ep-20260101-abcde", RELAYED)
-      .replace('"total_tokens":1000}', '"total_tokens":1000,"input_tokens":0}');
+      .replace(
+        /"usage":.*?\}/,
+        '"usage":{"generated_images":2,"output_tokens":1000,"total_tokens":1000,"input_tokens":0,"input_tokens_details":{"text_tokens":0,"image_tokens":0}}',
+      );
     expect(relayed).toBe(expected);
   });
 

@@ -1,6 +1,8 @@
 import type { ResponseShape } from "../families/response-shape.js";
 import { countItems, readMadeImage } from "../families/shared.js";
 import type { MadeImage, ReportedFailure, ResultError, Usage } from "../types.js";
+import type { JsonObject } from "../util/json.js";
+import { completeUsage } from "./openai-usage.js";
 
 /** What a response has said so far. */
 export interface ResponseFacts {
@@ -13,8 +15,8 @@ export interface ResponseFacts {
   /** The error of the whole response. */
   readonly failure: ReportedFailure | undefined;
   readonly usage: Usage | undefined;
-  /** The usage as the client gets it. */
-  readonly report: unknown;
+  /** The usage as the client gets it. `undefined`: the provider reported none. */
+  readonly report: JsonObject | undefined;
   /** The provider's request id in the body. */
   readonly upstreamRequestId: string | undefined;
 }
@@ -24,7 +26,7 @@ export class FactReader implements ResponseFacts {
   images = 0;
   readonly errors: ResultError[] = [];
   failure: ReportedFailure | undefined;
-  report: unknown;
+  report: JsonObject | undefined;
   upstreamRequestId: string | undefined;
   readonly #shape: ResponseShape;
   readonly #isComplete: () => boolean;
@@ -59,7 +61,7 @@ export class FactReader implements ResponseFacts {
     if (name === shape.failure) this.failure = shape.readFailure(value);
     if (name === shape.usage) {
       this.#usage = shape.readUsage(value);
-      this.report = value;
+      this.report = completeUsage(value, this.#usage);
     }
     if (name === shape.requestId) this.upstreamRequestId = toNonEmptyString(value);
     if (shape.ofAllImages?.some((member) => member === name) === true) {

@@ -1,13 +1,13 @@
 import type { ResponseShape } from "../families/response-shape.js";
+import { pickMembers } from "../families/shared.js";
 import type { ResultError, ResultImage } from "../types.js";
 import { createHeldBytes, type HeldBytes } from "../util/held-bytes.js";
-import { isJsonObject, type JsonObject, omitMembers, parseJson } from "../util/json.js";
+import { isJsonObject, type JsonObject, parseJson } from "../util/json.js";
 import type { JsonStatus } from "../util/json-walker.js";
 import { encodeText } from "../util/utf8.js";
 import { ImageObject } from "./image-object.js";
 import type { ImagePart } from "./image-parts.js";
 import { type JsonScanHandler, JsonScanner } from "./json-scanner.js";
-import { withInputTokens } from "./openai-usage.js";
 import { FactReader, type ResponseFacts } from "./response-facts.js";
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -59,8 +59,8 @@ const MAX_ITEM_BYTES = 256 * 1024;
 
 /**
  * Converts a provider's response to the response of `/v1` while it arrives. `model` becomes the service name, failed items
- * move to `extra.errors`, the error of the whole response is left out, and `created` is added if it is missing. All
- * other values stay byte by byte; white space between them is dropped. Holds only short values, and of a large item at
+ * move to `extra.errors`, the error of the whole response is left out, `usage` is completed, and `created` is added if it is
+ * missing. All other values stay byte by byte; white space between them is dropped. Holds only short values, and of a large item at
  * most 256 KiB until it is known whether it is an image.
  *
  * So a response of any size takes about 2 MB of memory. The simple version is `WholeReader` in json-reader.ts,
@@ -91,7 +91,7 @@ export class ResponseRewriter implements JsonScanHandler {
 
   constructor(options: RewriteOptions) {
     const { shape, isNative = false, convertsLinks = false, onlyImages = false, maxHeldBytes } = options;
-    const leavesOut = !isNative && shape.leftOut !== undefined && shape.leftOut.length > 0;
+    const leavesOut = !isNative && shape.leftOut !== undefined;
     this.#shape = shape;
     this.#isNative = isNative;
     this.#convertsLinks = convertsLinks;
@@ -164,8 +164,11 @@ export class ResponseRewriter implements JsonScanHandler {
 
   onValue(bytes: Uint8Array): void {
     const value = this.#parse(bytes);
-    if (!this.#isInItems)
-      return this.#write(this.#replaceMember(value) ?? this.#addInputTokens(bytes, value));
+    if (!this.#isInItems) {
+      const replacement = this.#replaceMember(value);
+      const isUsage = this.#member === this.#shape.usage;
+      return this.#write(isUsage ? JSON.stringify(this.facts.report) : (replacement ?? bytes));
+    }
     if (!this.#reader.readItem(value)) return;
     if (this.#opensImages && isJsonObject(value)) return this.#handOver(value);
     if (this.#convertsLinks && isLink(value)) return this.#handOverLink(value);
@@ -259,7 +262,7 @@ export class ResponseRewriter implements JsonScanHandler {
   #beginOpen(before: JsonObject, all: JsonObject): boolean {
     if (!this.#reader.isImage(all)) return false;
     this.#reader.countImage();
-    const members = omitMembers(before, this.#shape.leftOut);
+    const members = pickMembers(before, this.#shape.leftOut);
     this.#addOther({ kind: "begin", members, createdAt: this.#createdAt });
     return true;
   }
@@ -272,8 +275,8 @@ export class ResponseRewriter implements JsonScanHandler {
       const { leftOut } = this.#shape;
       this.#addOther({
         kind: "end",
-        members: omitMembers(end.members, leftOut),
-        later: omitMembers(end.later, leftOut),
+        members: pickMembers(end.members, leftOut),
+        later: pickMembers(end.later, leftOut),
         index: this.#lastIndex(),
       });
     } else if (this.#reader.readItem(end.shortened)) this.#handOver(end.members);
@@ -283,7 +286,7 @@ export class ResponseRewriter implements JsonScanHandler {
   #handOver(item: JsonObject): void {
     this.#addOther({
       kind: "image",
-      image: omitMembers(item, this.#shape.leftOut),
+      image: pickMembers(item, this.#shape.leftOut),
       index: this.#lastIndex(),
       createdAt: this.#createdAt,
     });
@@ -313,15 +316,6 @@ export class ResponseRewriter implements JsonScanHandler {
     if (this.#member === failure) return "";
     if (this.#member === model) return this.#model;
     return this.#member === created && this.#createdAt === undefined ? this.#now : undefined;
-  }
-
-  /** `usage` has OpenAI's name for input tokens, too. Its own bytes stay. */
-  #addInputTokens(bytes: Uint8Array, usage: unknown): Uint8Array | string {
-    if (this.#member !== this.#shape.usage || !isJsonObject(usage)) return bytes;
-    const { input_tokens: inputTokens } = withInputTokens(usage);
-    if (inputTokens === usage["input_tokens"]) return bytes;
-    const written = decoder.decode(bytes);
-    return `${written.slice(0, written.lastIndexOf("}"))},"input_tokens":${String(inputTokens)}}`;
   }
 
   /** Gives the response up if the value is not JSON. */

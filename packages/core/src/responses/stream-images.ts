@@ -1,5 +1,6 @@
 import type { StreamShape } from "../families/response-shape.js";
-import { type JsonObject, omitMembers } from "../util/json.js";
+import { pickMembers } from "../families/shared.js";
+import type { JsonObject } from "../util/json.js";
 import { EventLines } from "./event-lines.js";
 import { hasImage, ImageObject, type ImageObjectEnd } from "./image-object.js";
 import type { ImagePart } from "./image-parts.js";
@@ -101,7 +102,7 @@ export class EventObject {
   }
 
   #pick(members: JsonObject): JsonObject {
-    return omitMembers(members, this.#shape.leftOut);
+    return pickMembers(members, this.#shape.leftOut);
   }
 }
 

@@ -11,15 +11,16 @@ import { createReasonRedaction, isAnythingReported } from "../upstream/attempt.j
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
 import { findNoImageError, toUpstreamError } from "../upstream/failure.js";
 import { readRequestId } from "../upstream/read.js";
-import { TransportError, type TransportResponse } from "../upstream/transport.js";
+import { reasonOf, type TransportResponse } from "../upstream/transport.js";
 import { isJsonObject } from "../util/json.js";
-import { type Call, type CallParts, checkCharged } from "./call.js";
+import { type Call, type CallParts, checkCharged, leftError } from "./call.js";
 import { renderStream, toEnvelope } from "./envelope.js";
 import { toDeliveryOptions } from "./image-delivery.js";
 import type { StagedDelivery } from "./image-stage.js";
 import { type JsonReader, ScanningReader } from "./json-reader.js";
 import { OpenAiEvents } from "./openai-events.js";
 import { OpenAiTranslation, type TranslationOptions } from "./openai-stream.js";
+import { listErrors } from "./response-facts.js";
 import {
   type BodyOptions,
   type RelayEnd,
@@ -60,13 +61,16 @@ export async function respondWithStream(
   // request's body.
   let hasEvents = false;
   let awaitsImage = observer !== undefined;
-  const isNative = !isTranslated(request, dialect);
+  // A provider's own events in OpenAI's format have base64, so they are translated for a client that asked for links.
+  const isOpenAi = dialect.streamShape?.format === "openai" && request.responseFormat !== "url";
+  const isNative = isOpenAi || request.streamFormat !== "openai";
   const delivery = parts.images?.createDelivery(
     toDeliveryOptions(parts, call, success.channel, isNative),
     call,
   );
   const translation = createTranslation(reader, {
     request,
+    isNative,
     dialect,
     delivery,
     now: Math.floor(parts.now() / 1000),
@@ -122,26 +126,10 @@ export async function respondWithStream(
   return renderStream(relayBody(response.body, options), { id, ignored, replacedSize });
 }
 
-/**
- * True if the client gets OpenAI's events, and the provider's events are others. A provider's own events in OpenAI's format
- * have base64, so they are translated for a client that asked for links.
- */
-function isTranslated(
-  {
-    operation,
-    streamFormat,
-    responseFormat,
-  }: Pick<ImageRequest, "operation" | "streamFormat" | "responseFormat">,
-  { streamShape }: Dialect,
-): boolean {
-  const { format, operations } = streamShape ?? {};
-  const hasNames = operations === undefined || operations.includes(operation);
-  const isSame = format === "openai" && hasNames && responseFormat !== "url";
-  return streamFormat === "openai" && !isSame;
-}
-
 interface TranslationContext {
-  readonly request: Pick<ImageRequest, "operation" | "streamFormat" | "responseFormat" | "maxImages">;
+  readonly request: Pick<ImageRequest, "operation" | "maxImages">;
+  /** True if the client gets the provider's own events. */
+  readonly isNative: boolean;
   readonly dialect: Dialect;
   /** Delivers the images. `undefined`: they are sent as they are. */
   readonly delivery: StagedDelivery | undefined;
@@ -156,12 +144,12 @@ interface TranslationContext {
 /** Returns `undefined` if the stream is relayed as it is. */
 function createTranslation(
   streamReader: StreamReader,
-  { request, dialect, delivery, now, ...context }: TranslationContext,
+  { request, isNative, dialect, delivery, now, ...context }: TranslationContext,
 ): StreamTranslation | undefined {
   const { operation, maxImages } = request;
   const { streamShape: shape } = dialect;
   if (shape === undefined) return undefined;
-  if (isTranslated(request, dialect)) {
+  if (!isNative) {
     const events = new OpenAiEvents(operation, now);
     return new OpenAiTranslation({
       shape,
@@ -190,12 +178,11 @@ function readForTranslation(
   return {
     isOver: () => reader.isOver === true,
     summary() {
-      const { errors = [], failure, images, usage } = readEnd();
-      const ofStream = failure === undefined ? [] : [{ ...failure, index: images + errors.length }];
+      const { errors = [], usage, ...facts } = readEnd();
       return {
         // Without the provider's last event, the family counts what came. That is not the provider's report.
         usage: reader.isOver === true ? usage : undefined,
-        errors: [...errors, ...ofStream].map((error) => toShownError(error, redact)),
+        errors: listErrors({ ...facts, errors }, []).map((error) => toShownError(error, redact)),
       };
     },
     noImageError(refusal) {
@@ -297,7 +284,7 @@ function findStreamFailure(
   end: RelayEnd,
 ): AttemptFailure | undefined {
   if (images === 0 && reported?.kind !== undefined) return { ...reported, kind: reported.kind };
-  return end.reason === "failed" ? { kind: kindOf(end.error), cause: end.error } : undefined;
+  return end.reason === "failed" ? { kind: reasonOf(end.error), cause: end.error } : undefined;
 }
 
 /** Reads a body that is JSON although it is labelled as events. It is relayed unchanged, and charged like JSON. */
@@ -356,7 +343,7 @@ class MislabelledJson {
       errors,
       reported: failure,
       flaw,
-      failure: isBroken ? { kind: kindOf(flaw), cause: flaw } : this.#readRefusal(),
+      failure: isBroken ? { kind: reasonOf(flaw), cause: flaw } : this.#readRefusal(),
       isConclusive: end.reason === "complete" && !isBroken,
       requestId: upstreamRequestId,
     };
@@ -425,17 +412,10 @@ function findError(
       return findNoImageError(images, { failure: undefined, errors, upstreamRequestId });
     }
     case "abandoned":
-      return new GatewayError(
-        "client_closed_request",
-        "The client left, and the rest of the stream was not read.",
-      );
+      return leftError();
   }
 }
 
 function toStreamError(cause: unknown, requestId: string | undefined): GatewayError {
-  return toUpstreamError({ kind: kindOf(cause), cause, requestId });
-}
-
-function kindOf(cause: unknown): TransportError["reason"] {
-  return cause instanceof TransportError ? cause.reason : "broken";
+  return toUpstreamError({ kind: reasonOf(cause), cause, requestId });
 }

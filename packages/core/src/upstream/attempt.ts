@@ -23,12 +23,7 @@ import {
 } from "./read.js";
 import type { LoadReferences } from "./references.js";
 import type { AttemptContext, StoredJob } from "./stored-jobs.js";
-import {
-  type Transport,
-  TransportError,
-  type TransportRequest,
-  type TransportResponse,
-} from "./transport.js";
+import { reasonOf, type Transport, type TransportRequest, type TransportResponse } from "./transport.js";
 import { writeCall } from "./write-call.js";
 
 /** A short JSON response, and what its family read in it. */
@@ -168,7 +163,7 @@ export function sendOnce(
 function toFailureKind(thrown: unknown): AttemptFailure["kind"] {
   if (thrown instanceof KeyError) return "credential";
   // An operator's own transport may reject with anything. Then the request may have been sent.
-  return thrown instanceof TransportError ? thrown.reason : "broken";
+  return reasonOf(thrown);
 }
 
 async function readRefusal(

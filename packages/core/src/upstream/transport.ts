@@ -73,6 +73,11 @@ export class TransportError extends Error {
   }
 }
 
+/** What went wrong. An error that is not one of the connection means that the response cannot be used. */
+export function reasonOf(error: unknown): TransportError["reason"] {
+  return error instanceof TransportError ? error.reason : "broken";
+}
+
 /** Error codes of connections that were never established. */
 const UNREACHABLE: ReadonlySet<unknown> = new Set([
   "UND_ERR_CONNECT_TIMEOUT",

@@ -3,10 +3,11 @@ import { type GatewayError, invalidRequest } from "../errors.js";
 /** A JSON object as it came over the wire: keys are known, values are not. */
 export type JsonObject = Record<string, unknown>;
 
-/** Returns an object without some of its members. */
-export function omitMembers(object: JsonObject, names: readonly string[] = []): JsonObject {
-  if (names.length === 0) return object;
-  return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));
+/** Returns an object without some of its members, and without those that are `null`. */
+export function omitMembers(object: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(
+    Object.entries(object).filter(([name, value]) => value !== null && !names.includes(name)),
+  );
 }
 
 /** Returns the value of a text, or `undefined` if the text is not JSON. */
@@ -21,6 +22,11 @@ export function parseJson(text: string): unknown {
 /** True for what JSON writes in braces; arrays and `null` are not objects. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Returns a value that is an object, and an empty object for any other. */
+export function toObject(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
 }
 
 /** The limits of a JSON document. */

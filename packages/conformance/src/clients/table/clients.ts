@@ -1,4 +1,5 @@
 import { AI_SDK } from "./ai-sdk.js";
+import { LIBRECHAT_CHAT, OPEN_WEBUI_CHAT, OPENAI_CHAT } from "./chat.js";
 import type { Client } from "./client.js";
 import { COMFYUI } from "./comfyui.js";
 import { DIFY } from "./dify.js";
@@ -14,11 +15,14 @@ import { OPENAI_PYTHON } from "./openai-python.js";
 /** All clients that have a page in docs/clients, in the order of the table. */
 export const CLIENTS: readonly Client[] = [
   OPENAI_NODE,
+  OPENAI_CHAT,
   OPENAI_PYTHON,
   ...AI_SDK,
   LANGCHAIN,
   OPEN_WEBUI,
+  OPEN_WEBUI_CHAT,
   ...LIBRECHAT,
+  LIBRECHAT_CHAT,
   ...LOBEHUB,
   DIFY,
   N8N,

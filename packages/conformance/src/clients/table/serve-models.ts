@@ -51,6 +51,9 @@ export interface ServedModels {
   readonly close: () => Promise<void>;
 }
 
+/** Chat completions are served below a mount path only. */
+export const CHAT_MOUNT = "/chat";
+
 const RESULTS = "https://results.example.com";
 
 /**
@@ -71,6 +74,7 @@ export async function serveModels(profiles: readonly ClientName[]): Promise<Serv
       response.once("close", () => statuses.push(response.statusCode));
       next();
     })
+    .use(CHAT_MOUNT, toExpressHandler(gateway))
     .use(toExpressHandler(gateway));
   const { url, close } = await listen(app);
   const openLink: typeof fetch = (input, init) => {
@@ -129,6 +133,7 @@ function optionsOf(profiles: readonly ClientName[]): GatewayOptions {
       { id: "none", key: keyOf() },
       ...profiles.map((client) => ({ id: client, key: keyOf(client), client })),
     ],
+    chatCompletions: true,
     billing: { model_details: Object.fromEntries(names.map(({ name }) => [name, price])) },
   };
 }

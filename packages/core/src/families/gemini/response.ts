@@ -27,7 +27,7 @@ export function fromGemini(body: JsonObject, request: ImageRequest): ImageResult
     fields: {
       model: request.model,
       ...(format !== undefined && { output_format: format }),
-      ...(counts !== undefined && { usage: toOpenAiUsage(counts) }),
+      ...(counts !== undefined && { usage: writeDetails(counts) }),
     },
   };
 }
@@ -164,14 +164,10 @@ function countModality(details: unknown, modality: string): number {
     .reduce((sum, entry) => sum + (readCount(entry["tokenCount"]) ?? 0), 0);
 }
 
-/** The `usage` of OpenAI's images API. */
-function toOpenAiUsage(counts: Usage): JsonObject {
-  const { output_tokens: output = 0, total_tokens: total = 0, cached_input_tokens: cached } = counts;
+/** The kinds of tokens in `usage` of OpenAI's images API. The gateway writes the counts. */
+function writeDetails({ cached_input_tokens: cached, ...counts }: Usage): JsonObject {
   const { input_text_tokens, input_image_tokens, output_image_tokens, output_text_tokens } = counts;
   return {
-    input_tokens: total - output,
-    output_tokens: output,
-    total_tokens: total,
     ...(input_text_tokens !== undefined && {
       input_tokens_details: {
         text_tokens: input_text_tokens,

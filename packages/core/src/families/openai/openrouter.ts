@@ -44,8 +44,8 @@ export const OPENROUTER: Partial<Dialect> = {
   ...createService(OPENROUTER_SERVICE),
   reportsTokens: true,
   readStream: createStreamReader(CODES, readOpenrouterUsage),
-  // It has one path, so its events are those of generations also for edits.
-  streamShape: { ...OPENAI_EVENTS, operations: ["generate"] },
+  // OpenAI's names, but not its members, and also for edits the names of generations.
+  streamShape: { ...OPENAI_EVENTS, format: "native" },
 };
 
 function readOpenrouterUsage(usage: unknown): Usage | undefined {

@@ -95,6 +95,8 @@ export const VLLM: Service = {
   delivers: ["b64_json"],
   references: "form",
   drops: [...OPENAI_ONLY, "output_format", "quality", "user"],
+  // Of what it does not say it sends `null`.
+  response: { leftOut: [] },
 };
 
 /**

@@ -181,7 +181,6 @@ describe("the native endpoint of DashScope", () => {
   });
 
   it.each([
-    ["X-DashScope-Async", "enable"],
     ["X-DashScope-Async", "disable"],
     ["X-DashScope-SSE", "enable"],
     ["X-DashScope-SSE", " Enable "],

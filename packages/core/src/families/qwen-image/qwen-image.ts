@@ -5,8 +5,9 @@ import { listModelNames } from "../shared.js";
 import type { UpstreamCall } from "../upstream-call.js";
 import { raiseSeed } from "../upstream-calls.js";
 import { findQwenImageCapabilities, toQwenImageRowName } from "./capabilities.js";
+import { qwenImageEndpoint } from "./endpoint.js";
 import { QWEN_IMAGE_MODELS } from "./models.js";
-import { normalizeNative, qwenImageEndpoint } from "./native.js";
+import { normalizeNative } from "./native.js";
 import { normalizeQwenImage } from "./request.js";
 import { fromQwenImage, toQwenImageFailure } from "./response.js";
 

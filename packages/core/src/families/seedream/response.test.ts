@@ -36,7 +36,8 @@ describe("a response of Ark", () => {
       tools: [1],
       data: [{ ...image(0), b64_json: "AAAA", extra_field: { a: 1 } }],
     };
-    const usage = { ...ARK_RESPONSE.usage, input_tokens: 0 };
+    const details = { text_tokens: 0, image_tokens: 0 };
+    const usage = { ...ARK_RESPONSE.usage, input_tokens: 0, input_tokens_details: details };
     expect((await respondWith(response)).body).toEqual({ ...response, model: MODEL, usage });
   });
 

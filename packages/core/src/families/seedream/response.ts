@@ -1,17 +1,18 @@
 import type { ResultError, Usage } from "../../types.js";
-import { isJsonObject, type JsonObject } from "../../util/json.js";
+import { isJsonObject, type JsonObject, toObject } from "../../util/json.js";
 import type { UpstreamFailure } from "../failure.js";
 import type { ResponseShape } from "../response-shape.js";
 import { classifyFailure, createCodeTable, isSuccessCode, readCount, readText } from "../shared.js";
 
 /** An item of `data` that contains an image. */
 function isImage(item: unknown): boolean {
-  return isJsonObject(item) && (readText(item["url"]) ?? readText(item["b64_json"])) !== undefined;
+  const { url, b64_json: base64 } = toObject(item);
+  return (readText(url) ?? readText(base64)) !== undefined;
 }
 
 /** Why an item of `data` contains no image. */
 function toResultError(item: unknown, index: number): ResultError {
-  const error = isJsonObject(item) && isJsonObject(item["error"]) ? item["error"] : {};
+  const error = toObject(toObject(item)["error"]);
   return { index, ...readError(error) };
 }
 
@@ -30,7 +31,7 @@ function readFailure(error: unknown): ReturnType<typeof readError> | undefined {
 
 /** `undefined` if the provider did not report what it made. */
 function readUsage(reported: unknown): Usage | undefined {
-  const usage = isJsonObject(reported) ? readSeedreamUsage(reported) : {};
+  const usage = readSeedreamUsage(toObject(reported));
   return COUNTS_OF_MADE.some((name) => usage[name] !== undefined) ? usage : undefined;
 }
 
@@ -106,7 +107,7 @@ const CONTENT_CODE = /RiskDetection|PolicyViolation|PrivacyInformation|DeepFake/
 
 /** An error response of Ark: `{"error":{"code","message","param","type"}}`; some 404s are empty. */
 export function toSeedreamFailure(status: number, body: JsonObject | undefined): UpstreamFailure {
-  const error = isJsonObject(body?.["error"]) ? body["error"] : {};
+  const error = toObject(body?.["error"]);
   const code = readText(error["code"]);
   const message = readText(error["message"]);
   const isContent = code !== undefined && CONTENT_CODE.test(code);

@@ -1,6 +1,6 @@
 import { countPixels } from "../../images/size.js";
 import type { ImageRequest, MadeImage, ResultError, Usage } from "../../types.js";
-import { isJsonObject, type JsonObject } from "../../util/json.js";
+import { isJsonObject, type JsonObject, toObject } from "../../util/json.js";
 import type { StreamReader, StreamResult, StreamShape } from "../response-shape.js";
 import { parseData, readCount, readMadeImage, readText } from "../shared.js";
 import { countRequestedPixels } from "./capabilities.js";
@@ -44,7 +44,7 @@ export function readSeedreamStream({ upstreamFields }: Pick<ImageRequest, "upstr
     const index = readCount(body["image_index"]);
     const key = index ?? `error ${errors.size}`;
     if (errors.size >= MAX_IMAGES || errors.has(key)) return;
-    const reason = readError(isJsonObject(body["error"]) ? body["error"] : {});
+    const reason = readError(toObject(body["error"]));
     errors.set(key, { index: index ?? images.size + errors.size, ...reason });
   };
 

@@ -92,15 +92,17 @@ const image = object(
   "An image: a link or base64, and what is known of it.",
 );
 
+const KIND = "If the kind of the input is not known, it is text.";
 const usage = object(
   {
     generated_images: integer("The number of images that were made."),
     input_tokens: integer("The tokens of the request."),
     output_tokens: integer("The tokens of the images."),
     total_tokens: integer("All tokens."),
+    input_tokens_details: object({ text_tokens: integer(KIND), image_tokens: integer(KIND) }, []),
   },
   [],
-  "What the provider reported. A field that it did not report is absent.",
+  "What the provider reported, and 0 for tokens that it did not report. Events of the native format have only what it reported.",
 );
 
 const capabilities = object(
@@ -275,13 +277,15 @@ const completedImage = (type: string): JsonSchema =>
       created_at: time("When the image was made"),
       b64_json: string("The image in base64."),
       url: string("A link to the image."),
-      size: string("The size."),
+      size: string("The size, or `auto` if it is not known."),
+      quality: string("The quality, or `auto`."),
+      background: string("The background, or `auto`."),
       output_format: string("The format of the image."),
       usage: ref("Usage"),
       extra: { type: "object", additionalProperties: true, description: "`errors`: the images that failed." },
     },
     ["type"],
-    "Stream format `openai`: an image is finished. The last one has `usage`. In the native format: the generation ended, with `usage`.",
+    "Stream format `openai`: an image is finished. `usage` is in the last one, and 0 in those before it, unless the provider reports each image. In the native format: the generation ended, with `usage`.",
   );
 
 /** The data of events, by the names of their schemas. */
