@@ -57,14 +57,15 @@ it("reaches the budget and the rate limit of a caller", () => {
   );
 });
 
-it("charges three providers to one budget, and refuses what may cost more than is left", () => {
+it("charges four providers to one budget, and refuses what may cost more than is left", () => {
   expect(shown).toMatch(/^ +ark +seedream-4-5-251128 +0\.25 × 1 image × 1 = 0\.25 +0\.25$/m);
   expect(shown).toMatch(/^ +dashscope\S* +image-2\.0-pro +0\.5 × 1 image × 1 = 0\.5 +0\.75$/m);
   expect(shown).toMatch(
     /^ +openai +gpt-image-2 +\(30 × 1767 \+ 5 × 8\) tokens ÷ 1,000,000 × 1 = 0\.05305 +0\.80305$/m,
   );
-  expect(shown).toMatch(/^ +- +image-2\.0-pro +403 insufficient_quota +0\.80305$/m);
-  expect(shown).toMatch(/^ +studio +3 +3 +0\.80305 +0$/m);
+  expect(shown).toMatch(/^ +bfl +flux-2-pro +0\.05 × 1 image × 1 = 0\.05 +0\.85305$/m);
+  expect(shown).toMatch(/^ +- +image-2\.0-pro +403 insufficient_quota +0\.85305$/m);
+  expect(shown).toMatch(/^ +studio +4 +4 +0\.85305 +0$/m);
 });
 
 it("charges a repeated request once", () => {
@@ -78,7 +79,7 @@ it("shows what programs for OpenAI get without a profile and with one", () => {
   expect(shown).toMatch(
     /image_generation\.completed: 1920x1920, \d{5,} bytes in base64\n.*completed: 1920x1920, \d{5,} bytes in base64, 28800 tokens$/m,
   );
-  expect(shown).toMatch(/GET \/v1\/models: (?:seedream-\S+, ){5}image-2\.0-pro, gpt-image-2$/m);
+  expect(shown).toMatch(/GET \/v1\/models: (?:seedream-\S+, ){5}image-2\.0-pro, gpt-image-2, flux-2-pro$/m);
 });
 
 it("opens a stored link after the provider has lost the image of its own link", () => {

@@ -70,7 +70,7 @@ async function restartProviders(): Promise<void> {
 
 async function takeTour(stage: Stage): Promise<readonly StepResult[]> {
   console.log(`The gateway listens at ${stage.app.baseUrl}, with the options of ${shown}/options.json.`);
-  console.log("Its providers, Ark, DashScope and OpenAI, are emulated: the images are placeholders.");
+  console.log("Its providers, Ark, DashScope, OpenAI and BFL, are emulated: the images are placeholders.");
 
   console.log("\n1. Images: the official OpenAI client and two providers\n");
   const results = await showImages(stage);
@@ -91,8 +91,9 @@ async function takeTour(stage: Stage): Promise<readonly StepResult[]> {
   await showBounds(stage);
 
   console.log(
-    "\n5. One budget for three providers: studio has a budget of 1.20 for Ark, DashScope and OpenAI together.\n" +
-      "   A request that may cost more than is left is refused before it is sent\n",
+    "\n5. One budget for four providers: studio has a budget of 1.20 for Ark, DashScope, OpenAI and BFL together.\n" +
+      "   BFL responds with a job, which the gateway polls. A request that may cost more than is left is refused\n" +
+      "   before it is sent\n",
   );
   await showBudget(stage);
 

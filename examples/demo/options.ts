@@ -41,6 +41,7 @@ export function createOptions(near: EmulatorServer, far: EmulatorServer): Partia
         modelMapping: { "image-*": "qwen-image-*" },
       },
       { id: "openai", family: "openai", apiKey: "openai-demo-key", baseUrl: near.baseUrls.openai },
+      { id: "bfl", family: "bfl", apiKey: "bfl-demo-key", baseUrl: near.baseUrls.bfl },
     ],
     models: {
       "seedream-5-0-pro-260628": { family: "seedream" },
@@ -50,6 +51,7 @@ export function createOptions(near: EmulatorServer, far: EmulatorServer): Partia
       "seedream-4-0-250828": { family: "seedream" },
       "image-2.0-pro": { family: "qwen-image" },
       "gpt-image-2": { family: "openai" },
+      "flux-2-pro": { family: "bfl" },
     },
     callers: [
       { id: "web-shop", key: KEYS.webShop, group: "vip" },
@@ -71,6 +73,7 @@ export function createOptions(near: EmulatorServer, far: EmulatorServer): Partia
         "seedream-4-0-250828": { pricing_mode: "per-token", output_token_price: "12.2" },
         "image-2.0-pro": { pricing_mode: "per-request", model_price: "0.5" },
         "gpt-image-2": { pricing_mode: "per-token", output_token_price: "30", input_token_price: "5" },
+        "flux-2-pro": { pricing_mode: "per-request", model_price: "0.05" },
       },
       group_ratio: { default: "1", vip: "0.8" },
     },

@@ -11,10 +11,11 @@ const REQUESTS = [
   { model: "seedream-4-5-251128", prompt: PROMPT },
   { model: "image-2.0-pro", prompt: PROMPT },
   { model: "gpt-image-2", prompt: PROMPT, size: "1024x1024", quality: "medium" },
+  { model: "flux-2-pro", prompt: PROMPT, size: "1024x1024" },
   { model: "image-2.0-pro", prompt: PROMPT },
 ] as const;
 
-/** Lets one caller use three providers, until its budget is used up. */
+/** Lets one caller use four providers, one of which works with jobs, until its budget is used up. */
 export async function showBudget(stage: Stage): Promise<void> {
   const client = openClient(stage, KEYS.studio);
   const rows: string[][] = [];

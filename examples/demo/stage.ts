@@ -5,7 +5,7 @@ import type { App } from "./start-app.ts";
 /** What all parts of the demo use. */
 export interface Stage {
   app: App;
-  /** The emulated providers Ark, DashScope and OpenAI. */
+  /** The emulated providers Ark, DashScope, OpenAI and BFL. */
   readonly providers: Emulator;
   /** The folder of the images. */
   readonly folder: string;

@@ -5,6 +5,7 @@
 // replace those below, each as a whole.
 import { readFile } from "node:fs/promises";
 import { type ChannelOptions, createGateway, type GatewayOptions, hashApiKey } from "@calotype/core";
+import { bfl } from "@calotype/core/families/bfl";
 import { gemini } from "@calotype/core/families/gemini";
 import { openai } from "@calotype/core/families/openai";
 import { createReference } from "@calotype/core/reference";
@@ -98,7 +99,7 @@ const QWEN_IMAGE_PRICES = {
 const swagger = import.meta.resolve("swagger-ui-dist/package.json");
 const gateway = createGateway({
   // For channels of CALOTYPE_CONFIG. A family of your own goes here too.
-  families: [openai, gemini],
+  families: [openai, gemini, bfl],
   models: Object.fromEntries(models),
   callers: [{ id: "default", key: env.CALOTYPE_API_KEY || (isEmulated ? "sk-local" : undefined) }],
   billing: {

@@ -20,5 +20,7 @@ export function baseUrlsAt(origin: string): Record<ProviderName, string> {
     gemini: `${origin}/gemini/v1beta`,
     bfl: `${origin}/bfl/v1`,
     fal: `${origin}/fal`,
+    replicate: `${origin}/replicate/v1`,
+    relay: `${origin}/relay/v1`,
   };
 }

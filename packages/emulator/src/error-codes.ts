@@ -12,7 +12,7 @@ import {
 import { geminiErrors } from "./gemini/error-codes.js";
 import { azureErrors, openaiErrors } from "./openai/error-codes.js";
 import { type ProviderName, providerNames } from "./provider-name.js";
-import { bflErrors, falErrors } from "./tasks/error-tables.js";
+import { bflErrors, falErrors, relayErrors, replicateErrors } from "./tasks/error-tables.js";
 
 /** The table of codes of each provider. */
 const tables: Readonly<Partial<Record<ProviderName, object>>> = {
@@ -30,6 +30,8 @@ const tables: Readonly<Partial<Record<ProviderName, object>>> = {
   gemini: geminiErrors,
   bfl: bflErrors,
   fal: falErrors,
+  replicate: replicateErrors,
+  relay: relayErrors,
 };
 
 /** Whether the provider documents this code. */

@@ -30,6 +30,8 @@ const sharedHosts: readonly (readonly [RegExp, string])[] = [
   [/^api(?:\.[a-z0-9]+)?\.bfl\.ai$/, "/bfl"],
   [/^queue\.fal\.run$/, "/fal"],
   [/^fal\.run$/, "/fal-run"],
+  [/^api\.replicate\.com$/, "/replicate"],
+  [/^api\.apimart\.ai$/, "/relay"],
 ];
 
 /**

@@ -20,6 +20,8 @@ import { recordRequest } from "./recorder.js";
 import type { Services } from "./services.js";
 import { bfl } from "./tasks/bfl.js";
 import { fal } from "./tasks/fal.js";
+import { relay } from "./tasks/relay.js";
+import { replicate } from "./tasks/replicate.js";
 
 /** Responds to one request. Result links in the response have this origin. */
 export type Router = (request: Request, origin: string) => Promise<Response>;
@@ -40,6 +42,8 @@ const providers: readonly Provider[] = [
   gemini,
   bfl,
   fal,
+  replicate,
+  relay,
 ];
 
 export function createRouter(services: Services): Router {

@@ -6,6 +6,7 @@ import { faultMatrix } from "./parts/fault-matrix.ts";
 import { kills } from "./parts/kills.ts";
 import { moneyModel } from "./parts/money-model.ts";
 import { normalizer } from "./parts/normalizer.ts";
+import { pollers } from "./parts/pollers.ts";
 import { providerSockets } from "./parts/provider-sockets.ts";
 import { repricing } from "./parts/repricing.ts";
 import { forms, requests } from "./parts/requests.ts";
@@ -34,6 +35,7 @@ export const PARTS: readonly Part[] = [
   faultMatrix,
   kills,
   tasks,
+  pollers,
   soak,
 ];
 

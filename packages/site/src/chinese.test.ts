@@ -110,6 +110,6 @@ function translateTable(table: string): string {
     .map((row) => `| ${row.slice(1, -1).split("|").map(translate).join(" | ")} |`.replaceAll("|  |", "| |"))
     .join("\n")
     .replaceAll("](openai/", "](../../families/openai/")
-    .replaceAll("](../../examples/", "](../../../examples/")
+    .replaceAll(/\]\((bfl|fal|replicate)\.md\)/g, "](../../families/$1.md)")
     .replaceAll("#wan-27)", "#万相-27)");
 }

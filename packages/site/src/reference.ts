@@ -138,8 +138,11 @@ const CONTENTS: Readonly<Record<string, string>> = {
   "@calotype/core/billing": "Prices and charges, without a gateway.",
   "@calotype/core/compose": "`composeGateway`: a gateway of the kernel and what you name.",
   "@calotype/core/families": "The providers' wire formats, and what a family of your own needs.",
+  "@calotype/core/families/bfl": "The family of FLUX, on the API of Black Forest Labs.",
+  "@calotype/core/families/fal": "The family of fal, and how its endpoints take what clients send.",
   "@calotype/core/families/gemini": "The family of Gemini.",
   "@calotype/core/families/openai": "The family of OpenAI and of services with its API.",
+  "@calotype/core/families/replicate": "The family of Replicate, and how its models take what clients send.",
   "@calotype/core/openapi": "The OpenAPI document.",
   "@calotype/core/operator":
     "What a server that runs a gateway reads and changes: status, probes, pauses, callers, budgets, limits, webhooks.",

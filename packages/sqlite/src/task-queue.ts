@@ -59,7 +59,11 @@ export function createTaskQueue(database: DatabaseSync, { owner, now }: TaskQueu
   return {
     isEmpty: (except) => {
       const excluded = new Set(except);
-      return findCaller(excluded) === undefined && findSent(excluded)[Symbol.iterator]().next().done === true;
+      if (findCaller(excluded) !== undefined) return false;
+      // This ends the statement. One that is left open keeps its view of the file, and then nothing can be written after another
+      // process has written.
+      const [sent] = findSent(excluded);
+      return sent === undefined;
     },
     take: ({ limit, except }) => {
       const excluded = new Set(except);

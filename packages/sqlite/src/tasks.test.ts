@@ -128,6 +128,20 @@ it.each([
   expect(file.includes("lighthouse")).toBe(false);
 });
 
+it("a worker that finds a task to continue can take it, also if another process writes meanwhile", async () => {
+  const path = temporaryFile();
+  const ledger = open(path);
+  await submit(ledger, "1");
+  await ledger.tasks.take({ limit: 1, except: [] });
+  await ledger.tasks.markSent("task_1");
+  await ledger.tasks.keepUpstream?.("task_1", "kept");
+  await ledger.tasks.sweep({ ...SWEEP, own: true });
+
+  const taking = ledger.tasks.take({ limit: 1, except: [] });
+  query(path, "UPDATE tasks SET caller = caller"); // After the ledger has read, and before it writes.
+  expect(await taking).toMatchObject([{ id: "task_1", upstream: "kept" }]);
+});
+
 it("ended tasks leave no input, no hold, no turn and no message behind when they are deleted", async () => {
   const path = temporaryFile();
   let time = START;

@@ -53,7 +53,10 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   "`zhipu`": cells({ model: 400, overload: 429 }),
   "`vllm`": WITHOUT_QUOTA,
   "`localai`": WITHOUT_QUOTA,
-  "FLUX.2 (example)": cells(),
+  "`relay`": cells(),
+  FLUX: cells(),
+  fal: cells({ content: 422 }),
+  Replicate: cells(),
 };
 
 /** What was seen, by service and kind. */

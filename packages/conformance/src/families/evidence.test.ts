@@ -278,7 +278,10 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   "`zhipu`": ["link", "2 calls", ...NO_EDITS, ...MADE_STREAMS, ...DOWNLOADED, "image"],
   "`vllm`": ["base64", "one call", "form", "form", NO_MASK, ...MADE_STREAMS, ...STORED_LINKS, "image"],
   "`localai`": ["base64", "one call", "JSON", "JSON", "form", ...MADE_STREAMS, ...LINKS, "image"],
-  "FLUX.2 (example)": ["link", "2 calls", ...IN_JSON, ...MADE_STREAMS, ...DOWNLOADED, COST],
+  "`relay`": ["link", "one call", ...IN_JSON, ...MADE_STREAMS, ...DOWNLOADED, COST],
+  FLUX: ["link", "2 calls", ...IN_JSON, ...MADE_STREAMS, ...DOWNLOADED, COST],
+  fal: ["link", "one call", ...IN_JSON, ...MADE_STREAMS, ...DOWNLOADED, "image"],
+  Replicate: ["link", "2 calls", ...IN_JSON, ...MADE_STREAMS, ...DOWNLOADED, "image"],
 };
 
 /** What was seen, by service and column. */

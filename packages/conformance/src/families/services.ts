@@ -1,10 +1,11 @@
-import { join } from "node:path";
-import type { Family } from "@calotype/core/families";
+import type { Dialect, Family } from "@calotype/core/families";
 import { qwenImage, seedream } from "@calotype/core/families";
+import { bfl } from "@calotype/core/families/bfl";
+import { fal } from "@calotype/core/families/fal";
 import { gemini } from "@calotype/core/families/gemini";
 import { openai } from "@calotype/core/families/openai";
+import { replicate } from "@calotype/core/families/replicate";
 import type { Fault, ProviderName } from "@calotype/emulator";
-import { ROOT } from "../support/workspace.ts";
 
 /** What a provider's error means. */
 export type ErrorKind = "content" | "key" | "model" | "rate" | "quota" | "overload" | "server" | "connection";
@@ -26,18 +27,17 @@ export interface FamilyService {
   readonly errors: Readonly<Partial<Record<ErrorKind, Fault>>>;
 }
 
-/** The example's family, with polls that follow each other quickly, so that the tests do not wait. */
-async function importFlux(): Promise<Family> {
-  // The example is not a package that others import.
-  const module: { readonly fluxFamily: Family } = await import(
-    join(ROOT, "examples/flux-family/flux-family.ts")
-  );
-  const { jobs, ...family } = module.fluxFamily;
-  if (jobs === undefined) throw new Error("FLUX.2 works with jobs.");
-  return { ...family, jobs: { ...jobs, pollSeconds: 0.01 } };
+/** A family or a dialect with polls that follow each other quickly, so that the tests do not wait. */
+function pollQuickly<Part extends Partial<Dialect>>(part: Part): Part {
+  const { jobs } = part;
+  if (jobs === undefined) throw new Error("Its provider has no jobs.");
+  return { ...part, jobs: { ...jobs, pollSeconds: 0.01 } };
 }
 
-const flux = await importFlux();
+const quickOpenai: Family = {
+  ...openai,
+  dialects: { ...openai.dialects, relay: pollQuickly(openai.dialects?.["relay"] ?? {}) },
+};
 
 /** What every provider can do: end the connection after it got the request. */
 const CONNECTION = { connection: { hangUp: true } } as const;
@@ -276,9 +276,27 @@ export const SERVICES: readonly FamilyService[] = [
     },
   },
   {
-    name: "FLUX.2 (example)",
-    page: "../../examples/flux-family/README.md",
-    family: flux,
+    name: "`relay`",
+    page: "openai/relay.md",
+    family: quickOpenai,
+    dialect: "relay",
+    provider: "relay",
+    model: "gpt-image-2",
+    errors: {
+      content: { code: "content_policy_violation" },
+      key: { code: "authentication_error" },
+      model: { code: "model_not_found" },
+      rate: { code: "rate_limit_error" },
+      quota: { code: "payment_required" },
+      overload: { code: "service_unavailable" },
+      server: { code: "server_error" },
+      ...CONNECTION,
+    },
+  },
+  {
+    name: "FLUX",
+    page: "bfl.md",
+    family: pollQuickly(bfl),
     provider: "bfl",
     model: "flux-2-pro",
     errors: {
@@ -287,6 +305,40 @@ export const SERVICES: readonly FamilyService[] = [
       model: { code: "unknown_model" },
       rate: { code: "too_many_tasks" },
       quota: { code: "insufficient_credits" },
+      overload: { code: "service_unavailable" },
+      server: { code: "internal_error" },
+      ...CONNECTION,
+    },
+  },
+  {
+    name: "fal",
+    page: "fal.md",
+    family: pollQuickly(fal),
+    provider: "fal",
+    model: "fal-ai/flux-2",
+    errors: {
+      content: { code: "content_policy_violation" },
+      key: { code: "unauthenticated_user" },
+      model: { code: "application_not_found" },
+      rate: { code: "concurrent_requests_limit" },
+      quota: { code: "exhausted_balance" },
+      overload: { code: "runner_unavailable" },
+      server: { code: "internal_server_error" },
+      ...CONNECTION,
+    },
+  },
+  {
+    name: "Replicate",
+    page: "replicate.md",
+    family: pollQuickly(replicate),
+    provider: "replicate",
+    model: "black-forest-labs/flux-2-pro",
+    errors: {
+      content: { task: { end: "moderation" } },
+      key: { code: "unauthenticated" },
+      model: { code: "not_found" },
+      rate: { code: "throttled" },
+      quota: { code: "insufficient_credit" },
       overload: { code: "service_unavailable" },
       server: { code: "internal_error" },
       ...CONNECTION,

@@ -94,7 +94,7 @@ const FIGURES: readonly (Counted | Bounded)[] = [
   { counts: "files at the root of core/src", today: 17, goal: 5, count: countRootFiles },
   {
     counts: "hundreds of lines of tests of the kernel, with conformance",
-    today: 817,
+    today: 820,
     goal: 700,
     count: countLinesOfTests,
   },
@@ -114,9 +114,13 @@ it.each(BOUNDED)("$counts: at most $today, in the end $goal", async ({ today, me
 /** A new feature or family adds its line. The kernel is everything else in core. */
 const HUNDREDS_OF_LINES: Readonly<Record<string, number>> = {
   kernel: 293,
+  "families/bfl": 3,
+  "families/fal": 3,
+  "families/fields": 4,
   "families/gemini": 9,
-  "families/openai": 14,
+  "families/openai": 13,
   "families/qwen-image": 10,
+  "families/replicate": 3,
   "families/seedream": 10,
   "features/alerts": 2,
   "features/budgets": 5,

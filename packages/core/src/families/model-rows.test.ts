@@ -1,11 +1,17 @@
 import { describe, expect, it } from "vitest";
+import { bfl } from "./bfl/bfl.js";
+import { BFL_MODELS } from "./bfl/models.js";
 import type { ModelRow } from "./capabilities.js";
+import { fal } from "./fal/fal.js";
+import { FAL_MODELS } from "./fal/models.js";
 import { gemini } from "./gemini/gemini.js";
 import { GEMINI_MODELS } from "./gemini/models.js";
 import { OPENAI_MODELS } from "./openai/models.js";
 import { openai } from "./openai/openai.js";
 import { findQwenImageCapabilities } from "./qwen-image/capabilities.js";
 import { QWEN_IMAGE_MODELS } from "./qwen-image/models.js";
+import { REPLICATE_MODELS } from "./replicate/models.js";
+import { replicate } from "./replicate/replicate.js";
 import { findSeedreamCapabilities } from "./seedream/capabilities.js";
 import { SEEDREAM_MODELS } from "./seedream/models.js";
 
@@ -151,7 +157,19 @@ const TABLES: Readonly<Record<string, Table>> = {
   "qwen-image": { rows: QWEN_IMAGE_MODELS, find: findQwenImageCapabilities, names: QWEN_IMAGE_NAMES },
   openai: { rows: OPENAI_MODELS, find: (name) => openai.findCapabilities?.(name), names: OPENAI_NAMES },
   gemini: { rows: GEMINI_MODELS, find: (name) => gemini.findCapabilities?.(name), names: GEMINI_NAMES },
+  bfl: { rows: BFL_MODELS, find: (name) => bfl.findCapabilities?.(name), names: listOwnNames(BFL_MODELS) },
+  fal: { rows: FAL_MODELS, find: (name) => fal.findCapabilities?.(name), names: listOwnNames(FAL_MODELS) },
+  replicate: {
+    rows: REPLICATE_MODELS,
+    find: (name) => replicate.findCapabilities?.(name),
+    names: listOwnNames(REPLICATE_MODELS),
+  },
 };
+
+/** Of providers whose models have no names besides those of the rows. */
+function listOwnNames(rows: readonly ModelRow[]): Readonly<Record<string, readonly string[]>> {
+  return Object.fromEntries(rows.map(({ names }) => [names[0], names]));
+}
 
 const ALL_NAMES = [
   ...new Set([...Object.values(TABLES).flatMap(({ names }) => Object.values(names).flat()), ...NEAR_MISSES]),

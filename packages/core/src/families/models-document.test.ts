@@ -2,10 +2,13 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import type { SizeLimits } from "../images/size.js";
+import { BFL_MODELS } from "./bfl/models.js";
 import type { ModelRow } from "./capabilities.js";
+import { FAL_MODELS } from "./fal/models.js";
 import { GEMINI_MODELS } from "./gemini/models.js";
 import { OPENAI_MODELS, OTHER_MODELS } from "./openai/models.js";
 import { QWEN_IMAGE_MODELS } from "./qwen-image/models.js";
+import { REPLICATE_MODELS } from "./replicate/models.js";
 import { SEEDREAM_MODELS } from "./seedream/models.js";
 
 const PATH = fileURLToPath(new URL("../../../../docs/models.md", import.meta.url));
@@ -21,6 +24,9 @@ it("docs/models.md shows the rows of all families", async () => {
     renderFamily("Gemini", GEMINI_MODELS, GEMINI_COLUMNS),
     renderFamily("OpenAI", OPENAI_MODELS, [...COLUMNS, ...OPENAI_COLUMNS]),
     renderFamily("Services with OpenAI's API", OTHER_MODELS, [...COLUMNS, QUALITY_COLUMN]),
+    renderFamily("FLUX", BFL_MODELS, [...COLUMNS, FORMAT_COLUMN]),
+    renderFamily("fal", FAL_MODELS, [...COLUMNS, FORMAT_COLUMN]),
+    renderFamily("Replicate", REPLICATE_MODELS, [...COLUMNS, FORMAT_COLUMN]),
   ];
   await expect(`${head}${BEGIN}${families.join("\n")}\n${END}${tail}`).toMatchFileSnapshot(PATH);
 });
@@ -34,12 +40,17 @@ const COLUMNS: readonly Column[] = [
   ["Images per call", ({ imagesPerCall }) => String(imagesPerCall ?? "not checked")],
 ];
 
+const FORMAT_COLUMN: Column = [
+  "`output_format`",
+  ({ outputFormats }) => (outputFormats ? listCode(outputFormats) : "not checked"),
+];
+
 const SEEDREAM_COLUMNS: readonly Column[] = [
   ["`stream`", ({ streaming }) => renderSupport(streaming)],
   ["`sequential_image_generation`", ({ sequentialImages }) => renderSupport(sequentialImages)],
   ["`background`", renderBackground],
   ["Layers", renderLayers],
-  ["`output_format`", ({ outputFormats }) => (outputFormats ? listCode(outputFormats) : "not checked")],
+  FORMAT_COLUMN,
 ];
 
 const GEMINI_COLUMNS: readonly Column[] = [
@@ -61,7 +72,7 @@ const QUALITY_COLUMN: Column = [
 const OPENAI_COLUMNS: readonly Column[] = [
   QUALITY_COLUMN,
   ["`background`", renderBackground],
-  ["`output_format`", ({ outputFormats }) => (outputFormats ? listCode(outputFormats) : "not checked")],
+  FORMAT_COLUMN,
   ["Most tokens of an image", ({ outputTokens = {} }) => renderTokens(outputTokens)],
   ["Bound of a reference image", ({ referenceTokens }) => renderCount(referenceTokens)],
 ];

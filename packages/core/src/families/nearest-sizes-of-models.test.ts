@@ -10,9 +10,11 @@ import {
   takesPresetsOnly,
 } from "../images/size.js";
 import { casesOf } from "../testing/random.js";
+import { BFL_MODELS } from "./bfl/models.js";
 import { GEMINI_MODELS } from "./gemini/models.js";
 import { OPENAI_MODELS, OTHER_MODELS } from "./openai/models.js";
 import { QWEN_IMAGE_MODELS } from "./qwen-image/models.js";
+import { REPLICATE_MODELS } from "./replicate/models.js";
 import { SEEDREAM_MODELS } from "./seedream/models.js";
 
 interface SizedModel {
@@ -26,7 +28,7 @@ const MODELS: readonly SizedModel[] = [
   ...SEEDREAM_MODELS.map((row) => ({ row, separator: "x" as const })),
   ...[...OPENAI_MODELS, ...OTHER_MODELS].map((row) => ({ row, separator: "x" as const })),
   ...QWEN_IMAGE_MODELS.map((row) => ({ row, separator: "*" as const })),
-  ...GEMINI_MODELS.map((row) => ({ row, separator: "x" as const })),
+  ...[...GEMINI_MODELS, ...BFL_MODELS, ...REPLICATE_MODELS].map((row) => ({ row, separator: "x" as const })),
 ].flatMap(({ row: { names, size, layers }, separator }) => {
   const name = names[0] ?? "";
   const style: SizeStyle = { separator, param: "size" };

@@ -72,6 +72,8 @@ const titles: Readonly<Record<ProviderName, string>> = {
   gemini: "Gemini",
   bfl: "BFL",
   fal: "fal",
+  replicate: "Replicate",
+  relay: "A relay",
 };
 
 function welcome({ url, baseUrls }: EmulatorServer): string {
@@ -109,7 +111,7 @@ function describe({ method, path, status, milliseconds }: FinishedRequest): stri
 }
 
 const help = `An emulator of the APIs of image providers on this machine: Volcengine Ark, Alibaba Cloud DashScope, OpenAI and
-services with OpenAI's API, Google Gemini, BFL, fal.
+services with OpenAI's API, Google Gemini, BFL, fal, Replicate, and a relay that responds with tasks.
 
 Usage: calotype-emulator [options]
 

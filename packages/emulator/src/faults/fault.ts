@@ -60,7 +60,7 @@ export interface FailedImage {
 /** A code of any provider. Any other string needs a `status` too. */
 export type FaultCode = ArkErrorCode | DashscopeErrorCode | OpenaiErrorCode | GeminiErrorCode | (string & {});
 
-/** How a task goes on after it was submitted. BFL, fal and DashScope's tasks. */
+/** How a task goes on after it was submitted. BFL, fal, Replicate, relays and DashScope's tasks. */
 export interface TaskFault {
   /** How many polls see the task as running, whatever the time. Without it the time decides. */
   runningPolls?: number;
@@ -136,7 +136,7 @@ export interface Fault {
   expiredLinks?: true;
   /** The result links in the response have this origin, such as `http://localhost:4010`. */
   linkOrigin?: string;
-  /** BFL and fal: the links for polling, results and cancellation have this origin. */
+  /** BFL, fal and Replicate: the links for polling, results and cancellation have this origin. */
   pollOrigin?: string;
   /** These images of the batch fail. The others are made. */
   failImages?: readonly FailedImage[];
@@ -167,7 +167,7 @@ export interface Fault {
   /** Gemini: the number of images in the response. */
   imagesPerResponse?: number;
 
-  /** BFL, fal, DashScope's tasks: how the task goes on. It applies to the submission. */
+  /** BFL, fal, Replicate, relays, DashScope's tasks: how the task goes on. It applies to the submission. */
   task?: TaskFault;
 
   /** DashScope: each image is in a choice of its own. */

@@ -32,6 +32,7 @@ const linkTtls: Partial<Readonly<Record<ProviderName, number>>> = {
   siliconflow: 3600,
   zhipu: 30 * 86_400,
   bfl: 600,
+  replicate: 3600,
 };
 
 /** The provider whose result links have this path, if any. */

@@ -92,6 +92,17 @@ describe("a task of BFL", () => {
     expect((await submit(emulator, { input_image })).body).toMatchObject({ input_mp: 18, output_mp: 4 });
   });
 
+  it.each<[string, object, readonly [number, number]]>([
+    ["flux-3-image", { aspect_ratio: "16:9", resolution: "2k" }, [2736, 1536]],
+    ["flux-3-image", { images: ["https://example.com/a.png"] }, [1024, 1024]],
+    ["flux-kontext-pro", { aspect_ratio: "2:3" }, [832, 1248]],
+  ])("of %s has a ratio: %j", async (model, fields, [width, height]) => {
+    const emulator = createEmulator();
+    const { body } = await submit(emulator, fields, model);
+    const { result } = await poll(emulator, body.polling_url);
+    expect(await inspectLink(emulator, result?.sample)).toMatchObject({ width, height });
+  });
+
   it.each<[TaskFault, string, unknown]>([
     [{ end: "moderation" }, "Content Moderated", { "Moderation Reasons": ["Violence"] }],
     [{ end: "request-moderation" }, "Request Moderated", { "Moderation Reasons": ["Violence"] }],

@@ -16,25 +16,37 @@ import type { Task, TaskState } from "./task-store.js";
 
 interface BflModel {
   /** In cents: the first megapixel of the image, and each further one of the image or of an input image. */
-  readonly cents: readonly [first: number, further: number];
+  readonly cents?: readonly [first: number, further: number];
   readonly maxImages: number;
+  /** How it takes a size: by a ratio, or by a ratio and a tier. Default: by its sides. */
+  readonly shape?: "ratio" | "tier";
   /** Whether it takes a `mask`. */
   readonly fills?: true;
 }
 
-/** From BFL's price page, November 2026. The price of `fill` is for the whole image. */
+/** From BFL's price page, November 2026. The price of `fill` is for the whole image. That of FLUX 3 is not known. */
 const models: Readonly<Record<string, BflModel>> = {
   "flux-2-pro": { cents: [3, 1.5], maxImages: 8 },
   "flux-2-max": { cents: [7, 3], maxImages: 8 },
   "flux-2-flex": { cents: [5, 5], maxImages: 8 },
   "flux-2-klein-4b": { cents: [1.4, 0.1], maxImages: 4 },
   "flux-2-klein-9b": { cents: [1.5, 0.2], maxImages: 4 },
+  "flux-kontext-pro": { cents: [4, 0], maxImages: 4, shape: "ratio" },
+  "flux-kontext-max": { cents: [8, 0], maxImages: 4, shape: "ratio" },
+  "flux-3-image": { maxImages: 10, shape: "tier" },
   "flux-pro-1.0-fill": { cents: [5, 0], maxImages: 0, fills: true },
 };
 const code = "validation_error";
 const maxActiveTasks = 24;
 const maxPixels = 4 * 1024 * 1024;
 const step = 16;
+/** The side of a square of each tier of FLUX 3. */
+const tiers: Readonly<Record<string, number>> = {
+  "1k": 1024,
+  "1.5k": 1536,
+  "2k": 2048,
+  "4k": 4096,
+};
 
 /** Black Forest Labs: a task for each image, its cost at once, polls at a link, and result links of ten minutes. */
 export const bfl: Provider = {
@@ -71,11 +83,11 @@ async function submit(call: ProviderCall, services: Services): Promise<Response>
   fields.integer("safety_tolerance", 0, 6);
   fields.text("webhook_url");
   const seed = fields.integer("seed", 0, 2 ** 32 - 1) ?? randomSeed(services.random);
-  const given = readSize(fields);
+  const given = model.shape === undefined ? readSize(fields) : readShape(fields, model.shape);
   const references = await readImages(model, call, services);
   if (services.tasks.countActive("bfl") >= maxActiveTasks) throw new Refusal({ code: "too_many_tasks" });
 
-  const size = chooseSize(given, references[0]);
+  const size = chooseSize(given, model.shape === undefined ? references[0] : undefined);
   const plan = { provider: "bfl", model: name, prompt, n: 1, size, format, seed, references } as const;
   const failed = call.fault.failImages === undefined ? {} : { end: "moderation" as const };
   const task = services.tasks.submit({
@@ -100,7 +112,9 @@ async function submit(call: ProviderCall, services: Services): Promise<Response>
   return jsonResponse({
     id: task.id,
     polling_url: `${origin}/bfl/v1/get_result?id=${task.id}`,
-    cost: model.cents[0] + model.cents[1] * (outputMp - 1 + inputMp),
+    ...(model.cents !== undefined && {
+      cost: model.cents[0] + model.cents[1] * (outputMp - 1 + inputMp),
+    }),
     input_mp: inputMp,
     output_mp: outputMp,
   });
@@ -125,7 +139,7 @@ function atOnce(services: Services): Services {
 /** A side that is absent is that of the first input image, or 1024. */
 function chooseSize({ width, height }: Partial<PixelSize>, first: PixelSize | undefined): PixelSize {
   const size = { width: width ?? first?.width ?? 1024, height: height ?? first?.height ?? 1024 };
-  if (size.width * size.height <= maxPixels) return size;
+  if (size.width * size.height <= maxPixels || first === undefined) return size;
   const scale = Math.sqrt(maxPixels / (size.width * size.height));
   const fit = (side: number) => Math.max(step, Math.floor((side * scale) / step) * step);
   return { width: fit(size.width), height: fit(size.height) };
@@ -144,21 +158,35 @@ function readSize(fields: Fields): Partial<PixelSize> {
   return { ...(width === undefined ? {} : { width }), ...(height === undefined ? {} : { height }) };
 }
 
-/** `input_image`, `input_image_2` …: links, or base64 without a prefix. Fill models take `image` and `mask`. */
+/** The sides of a ratio and a tier, to multiples of 16. */
+function readShape(fields: Fields, shape: "ratio" | "tier"): PixelSize {
+  const side = tiers[(shape === "tier" && fields.choice("resolution", Object.keys(tiers))) || "1k"] ?? 1024;
+  const ratio = fields.text("aspect_ratio") ?? "1:1";
+  const [width = 1, height = 1] = ratio === "auto" ? [] : ratio.split(":").map(Number);
+  if (!(width / height >= 9 / 21 - 0.01 && width / height <= 21 / 9 + 0.01))
+    throw invalid("aspect_ratio", "Aspect ratio must be between 9:21 and 21:9");
+  return { width: fit(side * Math.sqrt(width / height)), height: fit(side * Math.sqrt(height / width)) };
+}
+
+const fit = (length: number) => Math.max(step, Math.round(length / step) * step);
+
+/** `input_image`, `input_image_2` …: links, or base64 without a prefix. Fill models take `image` and `mask`, FLUX 3 `images`. */
 async function readImages(
   model: BflModel,
   call: ProviderCall,
   services: Services,
 ): Promise<LoadedReference[]> {
   const names = Object.keys(call.body).filter((name) => /^input_image(?:_\d+)?$/.test(name));
-  if (names.length > model.maxImages) {
-    throw invalid("input_image", `The model takes at most ${model.maxImages} input images`);
-  }
   const sources =
     model.fills === true
       ? [call.body.image, call.body.mask]
-      : names.toSorted().map((name) => call.body[name]);
+      : model.shape === "tier"
+        ? [call.body.images]
+        : names.toSorted().map((name) => call.body[name]);
   const given = sources.flatMap(listOf);
+  if (model.fills !== true && given.length > model.maxImages) {
+    throw invalid("input_image", `The model takes at most ${model.maxImages} input images`);
+  }
   const prefixed = given.find((source) => typeof source === "string" && source.startsWith("data:"));
   if (prefixed !== undefined)
     throw invalid("input_image", "Expected a URL or base64 without a data URL prefix");

@@ -36,3 +36,34 @@ export const falErrors: ErrorTable = {
   runner_unavailable: { status: 503, message: "The runner is temporarily unavailable" },
   generation_timeout: { status: 504, message: "Generation timeout" },
 };
+
+/** A relay's errors by their `type`; the code in the body is the status. The names are those of docs.apimart.ai. */
+export const relayErrors: ErrorTable = {
+  invalid_request_error: { status: 400, message: "Invalid request parameters" },
+  content_policy_violation: { status: 400, message: "The prompt was refused by the safety review" },
+  authentication_error: { status: 401, message: "Authentication failed, please check your API key" },
+  payment_required: { status: 402, message: "Insufficient account balance, please top up and try again" },
+  model_not_found: { status: 404, message: "The model does not exist" },
+  rate_limit_error: { status: 429, message: "Too many requests, please try again later" },
+  server_error: { status: 500, message: "Internal server error, please try again later" },
+  service_unavailable: { status: 503, message: "The service is temporarily unavailable" },
+};
+
+/** Replicate's bodies have a title and a detail. The names are the emulator's own. */
+export const replicateErrors: ErrorTable = {
+  input_validation: { status: 422, message: "input: prompt is required" },
+  flagged: {
+    status: 400,
+    message: "The input or output was flagged as sensitive. Please try again with different inputs. (E005)",
+  },
+  unauthenticated: { status: 401, message: "You did not pass a valid authentication token" },
+  insufficient_credit: {
+    status: 402,
+    message:
+      "You have insufficient credit to run this model. Go to replicate.com/account/billing to purchase credit.",
+  },
+  not_found: { status: 404, message: "The requested resource could not be found." },
+  throttled: { status: 429, message: "Request was throttled. Expected available in 1 second." },
+  internal_error: { status: 500, message: "Internal server error" },
+  service_unavailable: { status: 503, message: "Service unavailable" },
+};

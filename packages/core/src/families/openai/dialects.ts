@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../util/json.js";
 import type { Dialect } from "../dialect.js";
 import { OPENROUTER, OPENROUTER_SERVICE } from "./openrouter.js";
+import { RELAY, RELAY_SERVICE } from "./relay.js";
 import { createService, type Service } from "./service.js";
 import { LOCALAI, SILICONFLOW, TOGETHER, VLLM, ZHIPU } from "./services.js";
 import { toOpenaiForms } from "./upstream.js";
@@ -32,6 +33,7 @@ export const DIALECTS: Readonly<Record<string, Partial<Dialect>>> = {
   zhipu: createService(ZHIPU),
   vllm: createService(VLLM),
   localai: createService(LOCALAI),
+  relay: RELAY,
 };
 
 const SERVICES: Readonly<Record<string, Service>> = {
@@ -42,6 +44,7 @@ const SERVICES: Readonly<Record<string, Service>> = {
   zhipu: ZHIPU,
   vllm: VLLM,
   localai: LOCALAI,
+  relay: RELAY_SERVICE,
 };
 
 /** The fields that no channel of the model sends, whichever of them is chosen. */

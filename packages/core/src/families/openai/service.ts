@@ -1,6 +1,5 @@
 import { invalidRequest } from "../../errors.js";
 import { isLink, type ReferenceImage } from "../../images/reference-image.js";
-import { parsePixels } from "../../images/size.js";
 import type { ImageRequest, ResponseFormat } from "../../types.js";
 import type { JsonObject } from "../../util/json.js";
 import type { Dialect } from "../dialect.js";
@@ -141,11 +140,4 @@ const AUTO_FIELDS: ReadonlySet<string> = new Set(["quality", "background", "mode
 
 function writeSize(field: NonNullable<Service["size"]>, size: string): JsonObject {
   return typeof field === "string" ? { [field]: size } : field(size);
-}
-
-/** A size as `width` and `height`. */
-export function toSides(size: string): JsonObject {
-  const sides = parsePixels(size, "x");
-  if (sides === undefined) throw invalidRequest("size must be <width>x<height>.", "size");
-  return { width: sides[0], height: sides[1] };
 }

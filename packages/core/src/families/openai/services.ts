@@ -1,7 +1,8 @@
 import { toBase64 } from "../../images/reference-image.js";
+import { toSides } from "../fields/write-input.js";
 import { createCodeTable } from "../shared.js";
 import { OPENAI_CODES } from "./failure.js";
-import { type Service, toSides } from "./service.js";
+import type { Service } from "./service.js";
 
 /*
  * Services with OpenAI's API, as data. The facts are of November 2026, from the services' own references and SDKs; each page

@@ -355,6 +355,80 @@ SUBJECTS.push(
     ],
     failures: [{ status: 500, kind: "server", body: { error: { code: 500, message: "rpc", type: "" } } }],
   },
+  {
+    family: openai,
+    dialect: "relay",
+    model: "gpt-image-2",
+    exchanges: [
+      {
+        name: "APIMart's task",
+        request: { fields: { prompt: "a fox" } },
+        response: { body: { code: 200, data: [{ status: "submitted", task_id: "task_01KPQ7J7" }] } },
+        job: {
+          polls: [
+            { body: { code: 200, data: { id: "task_01KPQ7J7", status: "processing", progress: 10 } } },
+            {
+              body: {
+                code: 200,
+                data: {
+                  id: "task_01KPQ7J7",
+                  status: "completed",
+                  progress: 100,
+                  cost: 0.04,
+                  result: { images: [{ url: [LINK], expires_at: 1_763_174_708 }] },
+                },
+              },
+            },
+          ],
+        },
+        expects: { images: 1, usage: { generated_images: 1, cost_usd: "0.04" } },
+      },
+      {
+        name: "EvoLink's task, for an edit",
+        request: { operation: "edit", fields: { prompt: "a fox" } },
+        response: { body: { id: "task-unified-1", object: "image.generation.task", status: "pending" } },
+        job: {
+          polls: [
+            { body: { id: "task-unified-1", status: "processing", progress: 40 } },
+            { body: { id: "task-unified-1", status: "completed", progress: 100, results: [LINK] } },
+          ],
+        },
+        expects: { images: 1, usage: { generated_images: 1 } },
+      },
+      {
+        name: "a task that was refused",
+        request: { fields: { prompt: "a fox" } },
+        response: { body: { code: 200, data: [{ status: "submitted", task_id: "task_2" }] } },
+        job: {
+          polls: [
+            {
+              body: {
+                id: "task_2",
+                status: "failed",
+                error: { code: "content_policy_violation", message: "Blocked by safety filters." },
+              },
+            },
+          ],
+        },
+        expects: { images: 0, status: 400, code: "content_policy_violation" },
+      },
+      {
+        name: "a task that failed",
+        request: { fields: { prompt: "a fox" } },
+        response: { body: { code: 200, data: [{ status: "submitted", task_id: "task_3" }] } },
+        job: { polls: [{ body: { code: 200, data: { status: "failed", error: "boom" } } }] },
+        expects: { images: 0, status: 502, code: "failed" },
+      },
+    ],
+    failures: [
+      { status: 400, kind: "content", body: { error: { code: 400, message: "No.", type: "invalid" } } },
+      { status: 401, kind: "credential", body: { error: { code: 401, message: "Key." } } },
+      { status: 402, kind: "quota", body: { error: { message: "Balance." } } },
+      { status: 404, kind: "model", body: { error: { code: 404, message: "No model." } } },
+      { status: 429, kind: "rate", body: { error: { code: 429, message: "Wait." } } },
+      { status: 503, kind: "overload", body: { error: { code: 503, message: "Busy." } } },
+    ],
+  },
 );
 
 const named = SUBJECTS.map((subject) => ({ name: subject.dialect ?? "openai itself", subject }));

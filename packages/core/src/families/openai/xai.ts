@@ -1,19 +1,24 @@
-import { findNearestRatio } from "../../images/nearest-size.js";
-import { countPixels } from "../../images/size.js";
 import type { ImageResult, ReportedFailure, ResultError, Usage } from "../../types.js";
-import { isJsonObject, type JsonObject } from "../../util/json.js";
+import { isJsonObject } from "../../util/json.js";
 import type { Dialect } from "../dialect.js";
 import type { UpstreamFailure } from "../failure.js";
+import { type Tiers, toRatio } from "../fields/write-input.js";
 import { createCodeTable, readCost } from "../shared.js";
 import { readItem } from "./response.js";
 import { createService, type Service } from "./service.js";
+
+const RATIOS = ["1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3", "2:1", "1:2", "20:9", "9:20"];
+const TIERS: Tiers = [
+  [1536 * 1536, "1k"],
+  [Number.POSITIVE_INFINITY, "2k"],
+];
 
 /** xAI. Source: docs.x.ai and `@ai-sdk/xai` 5.0.12, November 2026. */
 export const XAI_SERVICE: Service = {
   baseUrl: "https://api.x.ai/v1",
   delivers: ["url", "b64_json"],
   responseFormats: { url: "url", b64_json: "b64_json" },
-  size: toRatio,
+  size: toRatio(RATIOS, TIERS),
   references: (images) => {
     const written = images.map((image) => ({ url: image, type: "image_url" }));
     return written.length === 1 ? { image: written[0] } : { images: written };
@@ -80,18 +85,4 @@ const TICK_PLACES = 10;
 function readTicks(usage: unknown): Usage | undefined {
   const cost = isJsonObject(usage) ? readCost(usage["cost_in_usd_ticks"], TICK_PLACES) : undefined;
   return cost === undefined ? undefined : { cost_usd: cost };
-}
-
-const RATIOS = ["1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3", "2:1", "1:2", "20:9", "9:20"];
-/** Larger images are 2k. The edge is in the middle between 1k and 2k, in pixels. */
-const LARGEST_1K = 1536 * 1536;
-
-/** xAI takes no pixels: a size becomes the nearest ratio, and the resolution with the nearest number of pixels. */
-function toRatio(size: string): JsonObject {
-  const ratio = findNearestRatio(size, RATIOS);
-  const pixels = countPixels(size);
-  return {
-    ...(ratio !== undefined && { aspect_ratio: ratio }),
-    ...(pixels !== undefined && { resolution: pixels > LARGEST_1K ? "2k" : "1k" }),
-  };
 }

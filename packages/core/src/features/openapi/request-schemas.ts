@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
+import { openaiRequestSchema } from "../../families/fields/normalize-fields.js";
 import { geminiRequestSchema } from "../../families/gemini/request.js";
-import { openaiRequestSchema } from "../../families/openai/request.js";
 import { nativeRequestSchema as dashScopeSchema } from "../../families/qwen-image/native.js";
 import { messagesRequestSchema, shorthandRequestSchema } from "../../families/qwen-image/request-schema.js";
 import {
