@@ -43,7 +43,8 @@ async function showStream(client: OpenAI): Promise<void> {
   for await (const event of await client.images.generate({ ...REQUEST, n: 2, stream: true })) {
     if (event.type !== "image_generation.completed") throw new Error(`Unexpected event: ${event.type}`);
     const bytes = Buffer.byteLength(event.b64_json, "base64");
-    const usage = event.usage === undefined ? "" : `, ${event.usage.total_tokens} tokens`;
+    // The last event has the tokens of all images.
+    const usage = event.usage.total_tokens === 0 ? "" : `, ${event.usage.total_tokens} tokens`;
     console.log(`    ${event.type}: ${event.size}, ${bytes} bytes in base64${usage}`);
   }
 }
