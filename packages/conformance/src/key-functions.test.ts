@@ -237,9 +237,10 @@ describe.each([
   });
 
   it("expires in the middle of traffic, and no request fails", async () => {
-    const { service, sent, generate, records, seen } = await open(library);
+    // Before the gateway is created, which keeps the function of the time.
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
+    const { service, sent, generate, records, seen } = await open(library);
     const results: unknown[] = [];
     const send = async (): Promise<void> => {
       // Of 3,600 seconds, the last step before the end leaves 30.

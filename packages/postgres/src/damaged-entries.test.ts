@@ -80,7 +80,8 @@ await describeWithPostgres("a schema of version 0.1.0", ({ pool, nameSchema }) =
 
   it("works for running processes of 0.1.0 after its migration", async () => {
     const { schema, holdAsBefore } = await openOld();
-    const ledger = createPostgresLedger({ pool, schema });
+    // PostgreSQL's clock has microseconds, so these holds may end after this millisecond.
+    const ledger = createPostgresLedger({ pool, schema, now: () => Date.now() + 1 });
     await ledger.ready();
     for (const id of ["a", "b"]) await holdAsBefore(id);
     await ledger.sweep({ onLost: "charge" });

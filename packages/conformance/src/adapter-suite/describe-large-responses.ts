@@ -24,9 +24,10 @@ export function describeLargeResponses(host: AdapterHost, providers: () => Provi
         const response = await send({ ...jsonCall(SEEDREAM_BODY), path });
 
         expect(response.status).toBe(200);
-        // On `/v1` the gateway adds OpenAI's name of the input tokens. Not `toBe`, which would print the whole difference.
-        const text = path === NATIVE ? response.text : response.text.replace(',"input_tokens":0', "");
-        expect(text === provider.text).toBe(true);
+        // On `/v1` the gateway completes the usage. Not `toBe`, which would print the whole difference.
+        const cut = (text: string): string =>
+          path === NATIVE ? text : text.replace(/(?<="usage":)\{(?:[^{}]|\{[^{}]*\})*\}/, "");
+        expect(cut(response.text) === cut(provider.text)).toBe(true);
         expect(response.headers).toMatchObject({
           "content-type": "application/json",
           "cache-control": "no-store",

@@ -137,12 +137,6 @@ const dashScope: readonly Exchange[] = [
     status: 400,
     code: "invalid_request_error",
   },
-  {
-    behaviour: "refuses tasks of DashScope",
-    call: { ...jsonCall(dashScopeBody, { "x-dashscope-async": "enable" }), path: DASHSCOPE },
-    status: 400,
-    code: "invalid_request_error",
-  },
 ];
 
 const withEdits = {

@@ -166,9 +166,16 @@ async function convert(
         ...body,
       }
     : toBody(body, id);
+  // DashScope says nothing of this kind about a task.
+  const {
+    location: _path,
+    "preference-applied": _preference,
+    "retry-after": _seconds,
+    ...headers
+  } = response.headers;
   return {
     status: isRefused ? response.status : 200,
-    headers: response.headers,
+    headers: isRefused ? response.headers : headers,
     body: JSON.stringify(converted),
   };
 }
@@ -176,7 +183,7 @@ async function convert(
 /** The URL before a path of DashScope. */
 function findBasePath({ url }: GatewayRequest, path: string): string {
   const [address = ""] = url.split(/[?#]/, 1);
-  // Doubled slashes count as one.
+  // Doubled slashes count as one. The search begins once for each group of slashes, so its time grows with the length only.
   const pattern = path.slice(1).replaceAll("/", "/+");
-  return address.replace(new RegExp(`/+${pattern}/*$`), "");
+  return address.replace(new RegExp(`(?<!/)/+${pattern}/*$`), "");
 }

@@ -136,7 +136,8 @@ function ImageFigure({
   const [decoded, setDecoded] = useState<string>();
   // With its size, the place of the image is known before it is decoded.
   const [width, height] = readPixels(image.size) ?? [];
-  const size = image.size ?? decoded;
+  // Streams in OpenAI's format have "auto" for a size that the provider has not stated.
+  const size = image.size === "auto" ? decoded : (image.size ?? decoded);
   return (
     <figure class="image">
       <img
