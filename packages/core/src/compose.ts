@@ -8,7 +8,7 @@ import type { LostPolicy } from "./billing/records.js";
 import type { ChannelOptions } from "./channels/channel.js";
 import type { Family } from "./families/family.js";
 import { type Apis, type ComposedGateway, createGatewayKernel } from "./kernel/create-gateway-kernel.js";
-import type { Configured, Feature } from "./kernel/feature.js";
+import type { Contributed, Feature } from "./kernel/feature.js";
 import type { Dependencies, KernelOptions } from "./kernel/kernel-parts.js";
 import type { Logger } from "./logger.js";
 import type { CapabilityRows, ModelOptions } from "./models/resolve-model.js";
@@ -134,7 +134,7 @@ export function composeGateway<const Features extends readonly Feature[] = reado
     listFamilies: () => families,
     features,
     load: () => checked,
-    checkFeatures: (configured) => throwProblems(findMissing(options, configured)),
+    checkFeatures: (contributed) => throwProblems(findMissing(options, contributed)),
     describeUnserved: ({ method }) => `This path is not served for ${method} requests.`,
     dependencies,
   });
@@ -153,13 +153,8 @@ function checkOptions(options: ComposeOptions, families: readonly Family[]): Rea
 
 /** Finds options that no feature would apply: limits, budgets, functions of keys, parameters of channels. */
 function* findMissing(
-  { callers = [], models, channels: ofOptions }: ComposeOptions,
-  {
-    admission,
-    callerRules,
-    channels,
-    changesFields,
-  }: Pick<Configured, "admission" | "callerRules" | "channels" | "changesFields">,
+  { callers = [], models, channels }: ComposeOptions,
+  { admission, keySources, changeDialect, countsPeriods = false }: Contributed,
 ): Iterable<OptionsProblem> {
   const limited = [
     ...callers.map((caller, index) => [caller, "callers", index] as const),
@@ -168,15 +163,14 @@ function* findMissing(
   for (const [{ limits }, ...path] of limited) {
     if (limits !== undefined && admission === undefined) yield needs([...path, "limits"], "limits");
   }
-  for (const [index, { parameters }] of ofOptions.entries()) {
-    const keys = channels[index]?.keys ?? [];
-    if (keys.some(({ apiKey, source }) => apiKey === undefined && source === undefined))
+  for (const [index, { apiKey, parameters }] of channels.entries()) {
+    if (keySources === undefined && [apiKey].flat().some((key) => typeof key === "function"))
       yield needs(["channels", index, "apiKey"], "keyFunctions");
-    if (parameters !== undefined && !changesFields)
+    if (parameters !== undefined && changeDialect === undefined)
       yield needs(["channels", index, "parameters"], "channelParameters");
   }
   for (const [index, { budget }] of callers.entries()) {
-    if (hasPeriod(budget) && !callerRules.canKeepPeriods)
+    if (hasPeriod(budget) && !countsPeriods)
       yield needs(["callers", index, "budget", "period"], `budgets, and ${PERIOD}`);
   }
 }

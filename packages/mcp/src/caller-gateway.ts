@@ -50,7 +50,7 @@ export class CallerGateway {
     this.hasTasks = configured.submissions !== undefined;
     this.maxBodyBytes = configured.bodyLimits.json;
     this.#parts = parts;
-    this.#base = request.url.replace(/[?#].*$/s, "").replace(/\/+mcp\/*$/, "");
+    this.#base = request.url.replace(/[?#].*$/s, "").replace(/(?<!\/)\/+mcp\/*$/, "");
   }
 
   /** Does not reject: a refusal is a response too. */

@@ -132,7 +132,7 @@ const HUNDREDS_OF_LINES: Readonly<Record<string, number>> = {
   "features/continued-calls": 3,
   "features/converted-requests": 3,
   "features/cors": 2,
-  "features/dashscope-tasks": 4,
+  "features/dashscope-tasks": 3,
   "features/estimate": 2,
   "features/gemini-endpoint": 4,
   "features/health": 3,

@@ -2,7 +2,7 @@ import { invalidRequest } from "../errors.js";
 import { isUploadedImage, type ReferenceImage } from "../images/reference-image.js";
 import type { FailureScope, MadeImage, UpstreamFailureKind, Usage } from "../types.js";
 import { formatDecimal, readDecimal, roundDecimal } from "../util/decimal.js";
-import { isJsonObject, type JsonObject, omitMembers, toPlainNumber } from "../util/json.js";
+import { isJsonObject, type JsonObject, toPlainNumber } from "../util/json.js";
 import { MAX_EVENT_DATA } from "../util/response-bounds.js";
 import type { ModelRow } from "./capabilities.js";
 import type { UpstreamFailure } from "./failure.js";
@@ -176,9 +176,12 @@ function isShort(value: unknown): value is string {
   return typeof value === "string" && value.length <= MAX_NAME;
 }
 
-/** The members of an item that a client gets. `leftOut`: those of `ResponseShape`. */
+/** The members of an item that a client gets. `leftOut`: those of `ResponseShape`; with it, `null` is left out too. */
 export function pickMembers(item: JsonObject, leftOut: readonly string[] | undefined): JsonObject {
-  return leftOut === undefined ? item : omitMembers(item, leftOut);
+  if (leftOut === undefined) return item;
+  return Object.fromEntries(
+    Object.entries(item).filter(([name, value]) => value !== null && !leftOut.includes(name)),
+  );
 }
 
 /** Returns a string of a provider, or `undefined` if the value is not a string. */

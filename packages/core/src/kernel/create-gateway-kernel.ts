@@ -8,7 +8,7 @@ import type { GatewayRequest, GatewayResponse } from "../http.js";
 import { consoleLogger, createSafeLogger, type Logger } from "../logger.js";
 import type { RelatedOptions } from "../options/options.js";
 import type { Cooldown } from "../types.js";
-import type { Configured, Configuring, Contributed, Contribution, Feature, Kernel } from "./feature.js";
+import type { Configured, Contributed, Contribution, Feature, Kernel } from "./feature.js";
 import { configureKernel } from "./kernel-configuration.js";
 import { createKernelParts, type Dependencies, type KernelOptions } from "./kernel-parts.js";
 import { createMaintenance, createTracker, shutDown } from "./lifecycle.js";
@@ -31,7 +31,7 @@ export interface GatewaySetup<Options extends RelatedOptions, Features> {
   /** Loads and checks the options: at once, if all of them are available. Throws or rejects if they are wrong. */
   readonly load: () => CheckedOptions<Options> | Promise<CheckedOptions<Options>>;
   /** Checks the features that these options need. Throws if one is missing. */
-  readonly checkFeatures?: ((configured: Configuring<Options>) => void) | undefined;
+  readonly checkFeatures?: ((contributed: Contributed) => void) | undefined;
   /** Describes a path that is not served. */
   readonly describeUnserved: HandlerContext<Options>["describeUnserved"];
   readonly dependencies: Partial<Dependencies>;
@@ -102,7 +102,6 @@ export function createGatewayKernel<
   Options extends RelatedOptions,
   const Features extends FeatureList<Options>,
 >(setup: GatewaySetup<Options, Features>): ComposedGateway & Apis<Features> {
-  const { checkFeatures } = setup;
   const first = setup.load();
   // If a feature throws, the options that are still being loaded are not awaited.
   if (first instanceof Promise) first.catch(() => undefined);
@@ -124,7 +123,8 @@ export function createGatewayKernel<
   const contributions = features.map((feature) => feature.setup(kernel));
   const chores = contributions.flatMap(({ chores: own = [] }) => own);
   const contributed: Contributed = { ...joinContributions(contributions), chores };
-  const configure = createConfigure(kernel, contributions, { ...contributed, checkFeatures });
+  setup.checkFeatures?.(contributed);
+  const configure = createConfigure(kernel, contributions, contributed);
   const reloadable = createReloadable(
     first instanceof Promise ? first.then(configure) : configure(first),
     async () => configure(await setup.load()),
@@ -214,16 +214,7 @@ function openKernel<Options extends RelatedOptions>(
 function createConfigure<Options extends RelatedOptions>(
   kernel: Kernel<Options>,
   contributions: readonly Contribution<object, Options>[],
-  {
-    pauses,
-    admission,
-    images,
-    history,
-    keySources,
-    changeDialect,
-    countsPeriods = false,
-    checkFeatures,
-  }: Contributed & Pick<GatewaySetup<Options, never>, "checkFeatures">,
+  { pauses, admission, images, history, keySources, changeDialect, countsPeriods = false }: Contributed,
 ): (checked: CheckedOptions<Options>) => Configured<Options> {
   const checks = [...contributions.map(({ beforeSend }) => beforeSend), kernel.beforeSend];
   const permanent = { ...kernel, beforeSend: chain(checks), pauses, admission, images, history };
@@ -233,7 +224,6 @@ function createConfigure<Options extends RelatedOptions>(
     const transport = own.openTransport(kernel.transport, kernel.now);
     const callerRules = { hasBilling: billing !== undefined, canKeepPeriods: countsPeriods };
     const configured = { ...permanent, ...own, options, callerRules, transport };
-    checkFeatures?.(configured);
     const { submissions, openStoredJobs, findCaller, findSignedIn } = joinParts(
       contributions.map(({ configure }) => configure?.(configured) ?? {}),
     );

@@ -47,8 +47,6 @@ export function configureKernel(
   return {
     /** In the order of the options. */
     channels,
-    /** Whether parameters of channels have an effect. */
-    changesFields: changeDialect !== undefined,
     models,
     capabilities,
     resolveModel: createModelResolver(tables, families, channels),

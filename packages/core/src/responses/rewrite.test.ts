@@ -398,6 +398,20 @@ describe("an item that is larger than 16 KiB", () => {
   });
 });
 
+it.each([1, 16_385, 100_000])(
+  "members that are null stay if images are handed over, in chunks of %d bytes",
+  (size) => {
+    const rewriter = createRewriter({ opensImages: true });
+    const text = `{"data":[{"note":null,"b64_json":"${LONG}","seed":null}],"created":1}`;
+    const layout = new JsonLayout();
+    const sent = cutEvery(encoder.encode(text), size).flatMap((chunk) =>
+      bytesOf(rewriter.push(chunk), layout),
+    );
+    const body = JSON.parse(Buffer.concat([...sent, ...rewriter.end()]).toString());
+    expect(body.data).toEqual([{ note: null, b64_json: LONG, seed: null }]);
+  },
+);
+
 describe("the members of an item that the family leaves out", () => {
   const shape = { ...SEEDREAM_RESPONSE, leftOut: ["type", "index"] };
   const large = `{"index":1,"type":"image","b64_json":"${LONG}","size":"1x1","type":"x"}`;

@@ -3,11 +3,9 @@ import { type GatewayError, invalidRequest } from "../errors.js";
 /** A JSON object as it came over the wire: keys are known, values are not. */
 export type JsonObject = Record<string, unknown>;
 
-/** Returns an object without some of its members, and without those that are `null`. */
+/** Returns an object without some of its members. */
 export function omitMembers(object: JsonObject, names: readonly string[]): JsonObject {
-  return Object.fromEntries(
-    Object.entries(object).filter(([name, value]) => value !== null && !names.includes(name)),
-  );
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));
 }
 
 /** Returns the value of a text, or `undefined` if the text is not JSON. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createFamilyChecks } from "../../family-suite/create-family-checks.js";
 import type { ImageRequest } from "../../types.js";
+import { toCall } from "../fields/testing/to-call.js";
 import { bfl } from "./bfl.js";
 
 /** Responses as in BFL's reference (docs.bfl.ai, November 2026). */
@@ -78,19 +79,11 @@ it.each(checks)("$name", async ({ run }) => {
 const PNG = "data:image/png;base64,iVBORw0KGgo=";
 const LINK = "https://example.com/a.png";
 
-/** The body that is sent for fields of a client, with the row of the model. */
+/** The JSON that is sent for fields of a client. */
 function send(model: string, fields: object): unknown {
-  const capabilities = bfl.findCapabilities?.(model);
-  const context = {
-    operation: "generate",
-    model,
-    capabilities,
-    defaultResponseFormat: undefined,
-    maxUpstreamCalls: 4,
-  } as const;
-  const call = bfl.toUpstream(bfl.normalize({ prompt: "p", ...fields }, context), model);
-  expect(call.path).toBe(`/${model}`);
-  return JSON.parse(JSON.stringify(call.body)).json;
+  const { path, json } = toCall(bfl, model, fields);
+  expect(path).toBe(`/${model}`);
+  return json;
 }
 
 describe("a size and images are sent as the model takes them", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createFamilyChecks } from "../../family-suite/create-family-checks.js";
+import { toCall } from "../fields/testing/to-call.js";
 import { createFal, fal, toRatio } from "./fal.js";
 
 const LINK = "https://93.184.216.34/1.jpeg";
@@ -93,18 +94,10 @@ it.each(checks)("$name", async ({ run }) => {
 
 const IMAGE = "https://example.com/a.png";
 
-/** The call for fields of a client, with the row of the endpoint. */
+/** The path, and what is sent beside the prompt. */
 function send(model: string, fields: object, family = fal): readonly unknown[] {
-  const capabilities = family.findCapabilities?.(model);
-  const context = {
-    operation: "generate",
-    model,
-    capabilities,
-    defaultResponseFormat: undefined,
-    maxUpstreamCalls: 4,
-  } as const;
-  const { path, body } = family.toUpstream(family.normalize({ prompt: "p", ...fields }, context), model);
-  const { prompt, ...sent } = JSON.parse(JSON.stringify(body)).json;
+  const { path, json } = toCall(family, model, fields);
+  const { prompt, ...sent } = json;
   expect(prompt).toBe("p");
   return [path, sent];
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createFamilyChecks } from "../../family-suite/create-family-checks.js";
+import { toCall } from "../fields/testing/to-call.js";
 import { createReplicate, replicate } from "./replicate.js";
 
 const LINK = "https://93.184.216.34/out.webp";
@@ -82,18 +83,10 @@ it.each(checks)("$name", async ({ run }) => {
 
 const IMAGE = "https://example.com/a.png";
 
-/** The call for fields of a client, with the row of the model. */
+/** The path, and what is sent. */
 function send(model: string, fields: object, family = replicate): readonly unknown[] {
-  const capabilities = family.findCapabilities?.(model);
-  const context = {
-    operation: "generate",
-    model,
-    capabilities,
-    defaultResponseFormat: undefined,
-    maxUpstreamCalls: 4,
-  } as const;
-  const { path, body } = family.toUpstream(family.normalize({ prompt: "p", ...fields }, context), model);
-  return [path, JSON.parse(JSON.stringify(body)).json];
+  const { path, json } = toCall(family, model, fields);
+  return [path, json];
 }
 
 describe("a model gets what it takes", () => {

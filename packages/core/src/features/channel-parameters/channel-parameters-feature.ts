@@ -1,12 +1,25 @@
-import type { ChannelOptions } from "../../channels/channel.js";
+import * as z from "zod/mini";
+import type { ChannelOptions, FieldChanges } from "../../channels/channel.js";
 import type { Dialect } from "../../families/dialect.js";
 import type { Feature } from "../../kernel/feature.js";
 import { findTypeProblems, throwProblems } from "../../options/problems.js";
-import { formatPath } from "../../util/parse-fields.js";
+import { name, names } from "../../options/schema-parts.js";
+import { type Fields, formatPath } from "../../util/parse-fields.js";
 import { createSeriesMap } from "../../util/series.js";
 import { changeFields } from "./change-fields.js";
 import { findFixedFields } from "./fixed-fields.js";
-import { parametersSchema } from "./parameters-schema.js";
+
+/** The schema of the option `parameters` of a channel. */
+const parametersSchema = /* @__PURE__ */ (() => {
+  const fields = z.optional(z.record(name, z.unknown(), "must be an object of fields"));
+  const changes = z.strictObject(
+    { set: fields, default: fields, remove: z.optional(names) } satisfies Fields<FieldChanges>,
+    "must be an object with set, default or remove",
+  );
+  return z.strictObject({
+    parameters: z.record(name, changes, "must be an object of changes by model"),
+  } satisfies Fields<Pick<ChannelOptions, "parameters">>);
+})();
 
 /** Changes the fields that channels with `parameters` send to their provider. */
 export function channelParameters(): Feature {

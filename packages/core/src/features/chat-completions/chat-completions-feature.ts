@@ -4,6 +4,7 @@ import type { RouteHost } from "../../kernel/route-host.js";
 import type { GatewayRoute } from "../../request/route.js";
 import {
   convertStream,
+  findUrlBefore,
   isStream,
   readConverted,
   readForeignRequest,
@@ -55,7 +56,7 @@ async function respondToChat(
   const model = configured.resolveModel(sent["model"], caller, "generate");
   const { fields, includesUsage } = readChatRequest(sent);
   const response = await sendConverted(host, request, {
-    basePath: request.url.replace(/\/+v1\/+chat\/+completions\/*(?:[?#].*)?$/s, ""),
+    urlBefore: findUrlBefore(request, "/v1/chat/completions"),
     model,
     fields,
     caller: {

@@ -4,7 +4,7 @@ import { decodeDataUrl, detectMediaType } from "../../images/reference-image.js"
 import type { Configured } from "../../kernel/feature.js";
 import type { RouteHost } from "../../kernel/route-host.js";
 import type { ResolvedModel } from "../../models/resolve-model.js";
-import { checkMethod } from "../../request/route.js";
+import { checkMethod, requestPath } from "../../request/route.js";
 import { EventLines } from "../../responses/event-lines.js";
 import { HEARTBEAT } from "../../responses/sse.js";
 import type { Caller } from "../../types.js";
@@ -49,8 +49,8 @@ export async function readForeignRequest(
 
 /** A request of `/v1` that makes images. */
 export interface ConvertedRequest {
-  /** The path before `/v1/…`. */
-  readonly basePath: string;
+  /** The URL before `/v1/…`, see {@link findUrlBefore}. */
+  readonly urlBefore: string;
   readonly model: ResolvedModel;
   /** Those of `/v1`, with reference images in `image`. */
   readonly fields: JsonObject & { readonly image?: readonly unknown[] };
@@ -60,20 +60,28 @@ export interface ConvertedRequest {
   readonly isTask?: boolean;
 }
 
+/** Returns the URL before the path of a route, without its query. Doubled slashes count as one, as for the route. */
+export function findUrlBefore(request: Pick<GatewayRequest, "url">, path: string): string {
+  const { url } = request;
+  const origin = !url.startsWith("/") && URL.canParse(url) ? new URL(url).origin : "";
+  return origin + requestPath(request).slice(0, -path.length);
+}
+
 /** Responds to a converted request as the gateway does. */
 export function sendConverted(
   host: Pick<RouteHost<Configured>, "handle" | "notFound">,
   request: GatewayRequest,
-  { basePath, model, fields: { image = [], ...fields }, caller, isTask = false }: ConvertedRequest,
+  { urlBefore, model, fields: { image = [], ...fields }, caller, isTask = false }: ConvertedRequest,
 ): Promise<GatewayResponse> | GatewayResponse {
   const hasImages = image.length > 0;
   // Some families take images only at the path of edits, and some models are not served there.
   const name = hasImages && model.operations.has("edit") ? "edits" : "generations";
   return sendToGateway(host, request, {
     method: "POST",
-    url: `${basePath}/v1/images/${name}`,
+    url: `${urlBefore}/v1/images/${name}`,
     caller,
     headers: { "content-type": "application/json", ...(isTask && { prefer: "respond-async" }) },
+    // As bytes: then its length counts, and long data URLs stay bytes.
     parsedBody: encodeText(JSON.stringify({ ...fields, model: model.name, ...(hasImages && { image }) })),
   });
 }

@@ -8,6 +8,7 @@ import { checkMethod, type Endpoint, findPaths, type GatewayRoute, isServed } fr
 import { renderError } from "../../responses/envelope.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
 import {
+  findUrlBefore,
   readConverted,
   readForeignRequest,
   sendConverted,
@@ -120,7 +121,7 @@ async function submitTask({ host, configured, request }: TaskCall, path: string)
       "model",
     );
   const response = await sendConverted(host, request, {
-    basePath: findBasePath(request, path),
+    urlBefore: findUrlBefore(request, path),
     model,
     fields: readTaskFields(fields),
     caller,
@@ -139,7 +140,7 @@ async function showTask(
   const response = await sendToGateway(host, request, {
     // The host leaves out the body of a response to HEAD.
     method: isCancel ? "POST" : "GET",
-    url: `${findBasePath(request, `/api/v1/tasks/${taskId}${cancel}`)}/v1/images/tasks/${taskId}${cancel}`,
+    url: `${findUrlBefore(request, `/api/v1/tasks/${taskId}${cancel}`)}/v1/images/tasks/${taskId}${cancel}`,
     caller: await configured.authenticate(request),
   });
   return convert(response, (body, requestId) => {
@@ -178,12 +179,4 @@ async function convert(
     headers: isRefused ? response.headers : headers,
     body: JSON.stringify(converted),
   };
-}
-
-/** The URL before a path of DashScope. */
-function findBasePath({ url }: GatewayRequest, path: string): string {
-  const [address = ""] = url.split(/[?#]/, 1);
-  // Doubled slashes count as one. The search begins once for each group of slashes, so its time grows with the length only.
-  const pattern = path.slice(1).replaceAll("/", "/+");
-  return address.replace(new RegExp(`(?<!/)/+${pattern}/*$`), "");
 }

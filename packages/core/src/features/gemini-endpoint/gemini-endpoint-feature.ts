@@ -3,11 +3,12 @@ import { reportRefusal } from "../../events.js";
 import type { GatewayRequest, GatewayResponse, HeaderReader } from "../../http.js";
 import type { Configured, Feature } from "../../kernel/feature.js";
 import type { RouteHost } from "../../kernel/route-host.js";
-import { type GatewayRoute, readQuery } from "../../request/route.js";
+import { type GatewayRoute, readQuery, requestPath } from "../../request/route.js";
 import { renderError } from "../../responses/envelope.js";
 import { isJsonObject } from "../../util/json.js";
 import {
   convertStream,
+  findUrlBefore,
   isStream,
   readConverted,
   readForeignRequest,
@@ -29,6 +30,9 @@ export function geminiEndpoint(): Feature {
 
 /** The first group is never empty, so that the route matches below a base path or a mount path only. */
 const GEMINI_PATH = /^(.*\/v1(?:beta)?)\/models\/(.+):(generateContent|streamGenerateContent)$/;
+
+/** What such a path has after the base path or the mount path. */
+const PATH_AT_END = /\/v1(?:beta)?\/models\/.*$/s;
 
 function createGeminiRoute(host: RouteHost<Configured>): GatewayRoute {
   return {
@@ -72,7 +76,7 @@ async function respondToGemini(
   );
   const model = configured.resolveModel(decode(modelInPath), caller, "generate");
   const response = await sendConverted(host, request, {
-    basePath: request.url.replace(/\/+v1(?:beta)?\/+models\/.*$/s, ""),
+    urlBefore: findUrlBefore(request, PATH_AT_END.exec(requestPath(request))?.[0] ?? ""),
     model,
     fields: { ...readGenerateContent(fields, model.family), ...(isStreamed && { stream: true }) },
     caller: { ...caller, streamFormat: "openai", sizes: caller.sizes ?? "nearest" },
