@@ -165,6 +165,7 @@ describe("parameters of a channel", () => {
 describe("fields that decide what is made and charged", () => {
   it.each<[changes: FieldChanges, paths: readonly string[]]>([
     [{ set: { n: 2 } }, ["set.n"]],
+    [{ set: { version: "a1" } }, ["set.version"]],
     [{ default: { max_images: 2, watermark: true } }, ["default.max_images"]],
     [{ set: { numImages: 1, "Image-Size": "1K" } }, ["set.numImages", "set.Image-Size"]],
     [{ remove: ["seed", "size", "parameters.size", "parameters"] }, ["remove[1]", "remove[2]", "remove[3]"]],
@@ -177,7 +178,7 @@ describe("fields that decide what is made and charged", () => {
 
   it("are listed in the message", () => {
     expect(() => open(ark({ "seedream-*": { set: { n: 2 } } }))).toThrow(
-      /set\.n names a field .*: model, prompt, .* stream, partial_images/,
+      /set\.n names a field .*: model, .* stream, partial_images/,
     );
   });
 

@@ -7,6 +7,7 @@ import { isJsonObject, type JsonObject } from "../../util/json.js";
  */
 const FIXED: readonly string[] = [
   "model",
+  "version", // of a model of Replicate
   "prompt",
   "messages",
   "contents",
