@@ -162,8 +162,8 @@ const DEFAULT_TIMEOUTS = { connectSeconds: 10, firstByteSeconds: 900, idleSecond
 /**
  * Creates a channel from validated options.
  *
- * @param parts the functions that return keys: without them, a key that a function returns has no `source`. And the dialect:
- *   by default the one that the options name
+ * @param parts `keySources` calls the functions that return keys. Without it, such a key has no `source`. `dialect` replaces the
+ *   dialect that the options name
  */
 export function createChannel(
   options: ChannelOptions,

@@ -68,7 +68,10 @@ export interface Kernel<Options extends RelatedOptions = RelatedOptions>
 export interface Contribution<Api extends object = object, Options extends RelatedOptions = RelatedOptions> {
   /** Paths of its own, matched before anything is read. The paths at which images are made come first. */
   readonly routes?: ((host: RouteHost<Configured<Options>>) => readonly GatewayRoute[]) | undefined;
-  /** Responds in place of an endpoint, for a request that becomes a task in its provider's way. `undefined`: it does not. */
+  /**
+   * Responds to a request for a native endpoint that asks for a task in the way of the provider. `undefined`: the endpoint
+   * responds as usual.
+   */
   readonly asTask?:
     | ((endpoint: Endpoint, request: GatewayRequest) => Promise<GatewayResponse> | undefined)
     | undefined;

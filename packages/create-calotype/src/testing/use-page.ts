@@ -43,7 +43,7 @@ export async function usePage(url: string, browser: Browser): Promise<PageUse> {
   const images = page.locator(".images img");
   const countShown = async (): Promise<number> => {
     await page.getByText("2 images made").waitFor();
-    // Decoding fails for what is no image.
+    // Decoding fails for bytes that are not an image.
     const links = await images.evaluateAll((all: PageImage[]) =>
       Promise.all(all.map((image) => image.decode().then(() => image.src))),
     );

@@ -117,8 +117,8 @@ function readSubmission(body: JsonObject): Submission {
 const linkOf = ({ data }: ProviderJob, name: (typeof LINKS)[number]): string => readText(data?.[name]) ?? "";
 
 /**
- * Errors of fal's own infrastructure (fal.ai/docs, request errors), and of a model that failed. The response with the result
- * has the status of a server then, as it would if fal could not be reached, so it is not asked for.
+ * Errors of fal's own infrastructure (fal.ai/docs, request errors), and of a model that failed. The result is not fetched then:
+ * its response would have a 5xx status, which also means that fal cannot be reached.
  */
 const FAILED = /^(?:request|startup|runner|client|internal|downstream|generation)_/;
 

@@ -159,7 +159,7 @@ describe("POST /v1/chat/completions", () => {
     expect([status, JSON.parse(text)]).toMatchObject([400, { error }]);
   });
 
-  it("is no path of the gateway without the option", async () => {
+  it("is not served without the option", async () => {
     expect((await create({ chatCompletions: undefined }).complete(FOX)).status).toBe(404);
   });
 

@@ -29,7 +29,7 @@ export interface ForeignRequest {
 /**
  * Reads a request of another interface.
  *
- * @param headers in place of those of the request, where the interface has the key in another one
+ * @param headers read instead of the headers of the request, if the interface sends the key in another header
  * @throws GatewayError if nobody may send it, or if its body is not a JSON object
  */
 export async function readForeignRequest(
@@ -88,7 +88,7 @@ export function sendConverted(
 
 /** What differs in a request that the gateway itself handles. */
 interface OwnRequest extends Pick<GatewayRequest, "method" | "url" | "caller" | "parsedBody"> {
-  /** In place of those of the client. */
+  /** They replace headers of the client with the same name. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -162,8 +162,8 @@ export interface EventTranslation {
 }
 
 /**
- * Converts a stream in the format `openai`. An image is held until it is complete. A chunk of which nothing is sent becomes a
- * comment, so that proxies keep the connection.
+ * Converts a stream in the format `openai`. An image is held until it is complete. A chunk that completes no image becomes
+ * a comment, so that proxies keep the connection open.
  */
 export function convertStream(response: GatewayResponse, translation: EventTranslation): GatewayResponse {
   const data = createHeldBytes();

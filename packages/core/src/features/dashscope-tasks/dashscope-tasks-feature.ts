@@ -167,7 +167,7 @@ async function convert(
         ...body,
       }
     : toBody(body, id);
-  // DashScope says nothing of this kind about a task.
+  // Headers of `/v1` that DashScope does not send with a task.
   const {
     location: _path,
     "preference-applied": _preference,

@@ -178,7 +178,7 @@ describe("POST /v1beta/models/{model}:generateContent", () => {
     expect(response?.status).toBe(401);
   });
 
-  it("is no path of the gateway without the option, and the host's own one without a mount path", async () => {
+  it("is not served without the option, and the host's own one without a mount path", async () => {
     expect((await create({ geminiEndpoint: undefined }).generate(FOX)).status).toBe(404);
     const { signal } = new AbortController();
     const request = { method: "POST", url: GENERATE, headers: new Headers(), body: null, signal };
