@@ -12,7 +12,8 @@ export interface TakenTasks {
    * The store may return a task that this worker still has: a write that seemed to fail may reach the store late and put the
    * task back. Then this waits until the earlier work on the task is over. If that has sent the task, it is left alone.
    * Otherwise it begins. That is safe although the earlier work may have put it back once more: then the store does not mark
-   * it as sent. A task whose provider is already at work on it goes back instead, because nothing is marked then.
+   * it as sent. A task whose provider is already at work on it goes back instead, because nothing is marked then. If the
+   * earlier work may have marked the task as sent, but did not send it, this ends it in its place.
    *
    * @param begin does not reject
    * @returns the promise of the end of a task that was sent. Otherwise `undefined`.
@@ -27,6 +28,8 @@ interface Taking {
   /** What may write to the store for this time: the beginning of the task, and writes that put it back. */
   readonly work: Set<Promise<unknown>>;
   isSent: boolean;
+  /** The error, as JSON, of a task that this time or an earlier one may have marked as sent, but did not send. */
+  unsure: string | undefined;
 }
 
 /** Creates the taken tasks of a worker. */
@@ -37,12 +40,11 @@ export function createTakenTasks(store: TaskStore, holds: Pick<Holds, "write">):
     if (takings.get(id) === taking) takings.delete(id);
   }
 
-  /** @param error as in {@link giveBack} */
-  async function give(task: TakenTask, taking: Taking, error?: string): Promise<void> {
+  async function give(task: TakenTask, taking: Taking): Promise<void> {
     const write = async (): Promise<void> => {
       // The task was taken again, and may be sent now.
       if (takings.get(task.id) !== taking) return;
-      await keepWhile(taking.work, giveBack(store, task, error));
+      await keepWhile(taking.work, giveBack(store, task, taking.unsure));
       forget(task.id, taking);
     };
     await holds.write(write, { task: task.id });
@@ -59,8 +61,10 @@ export function createTakenTasks(store: TaskStore, holds: Pick<Holds, "write">):
       void begun.ended.finally(() => forget(task.id, taking));
       return begun;
     }
-    if (begun.kind === "ended") forget(task.id, taking);
-    else await give(task, taking, begun.kind === "unsure" ? begun.error : undefined);
+    if (begun.kind === "unsure") taking.unsure = begun.error;
+    // A task that an earlier time marked as sent has not ended: nobody else ends it.
+    if (begun.kind === "ended" && taking.unsure === undefined) forget(task.id, taking);
+    else await give(task, taking);
     return undefined;
   }
 
@@ -74,7 +78,7 @@ export function createTakenTasks(store: TaskStore, holds: Pick<Holds, "write">):
         earlier = takings.get(task.id);
       }
       if (earlier?.isSent === true) return undefined;
-      const taking: Taking = { work: new Set(), isSent: false };
+      const taking: Taking = { work: new Set(), isSent: false, unsure: earlier?.unsure };
       takings.set(task.id, taking);
       // To continue a task asks the store nothing. It would not show that the earlier work has put the task back.
       const work = mayBeBack ? give(task, taking).then(() => undefined) : beginOnce(task, taking, begin);
