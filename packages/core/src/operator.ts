@@ -40,3 +40,4 @@ export type { RunTasksOptions, TaskBatch } from "./features/tasks/tasks-feature.
 export type { GatewayUsage } from "./features/usage/usage-history.js";
 export type { Webhooks } from "./features/webhooks/webhooks.js";
 export type { OptionSource } from "./options/options.js";
+export { findCell } from "./util/find-cell.js";
