@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import { assert, constant, pre, property, shuffledSubarray, string, tuple, uniqueArray } from "fast-check";
 import { expect, it } from "vitest";
 import { findCell } from "./find-cell.js";
 
@@ -17,23 +17,23 @@ it.each([
   expect(findCell(caller, CELLS)).toBe(cell);
 });
 
-const names = fc.uniqueArray(fc.string(), { minLength: 1, maxLength: 8 });
+const names = uniqueArray(string(), { minLength: 1, maxLength: 8 });
 
 it("the order of the list does not matter", () => {
   const lists = names.chain((list) =>
-    fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })),
+    tuple(constant(list), shuffledSubarray(list, { minLength: list.length })),
   );
-  fc.assert(
-    fc.property(fc.string(), lists, (caller, [list, shuffled]) => {
+  assert(
+    property(string(), lists, (caller, [list, shuffled]) => {
       expect(findCell(caller, shuffled)).toBe(findCell(caller, list));
     }),
   );
 });
 
 it("a caller moves only to a new cell, and only from a removed one", () => {
-  fc.assert(
-    fc.property(fc.string(), names, fc.string(), (caller, list, added) => {
-      fc.pre(!list.includes(added));
+  assert(
+    property(string(), names, string(), (caller, list, added) => {
+      pre(!list.includes(added));
       expect([findCell(caller, list), added]).toContain(findCell(caller, [...list, added]));
     }),
   );
