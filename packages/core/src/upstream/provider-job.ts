@@ -84,6 +84,11 @@ async function readSubmission(
     const { text, value } = parseResponse(chunks, response);
     const submission = protocol.readSubmission(value, attempt.request);
     if ("failure" in submission) return { failure: { ...submission.failure, status, body: text } };
+    if ("done" in submission) {
+      const { dialect } = channel;
+      const whole = readWhole(response, chunks, { dialect, request: attempt.request });
+      return { response: replayResponse(response, chunks), ...whole, accepted: UNKNOWN };
+    }
     job = "job" in submission ? submission.job : submission.task;
     checkJob(job);
   } catch (cause) {

@@ -39,13 +39,32 @@ const services: readonly Service[] = [
     body: { prompt: "a fox" },
     base64: { response_format: "b64_json" },
   },
+  {
+    name: "minimax",
+    path: "/images/generations",
+    body: { model: "MiniMax-H3-Image", prompt: "a fox", area: "1K" },
+    base64: { response_format: "b64_json" },
+  },
+  {
+    name: "recraft",
+    path: "/images/generations",
+    body: { model: "recraftv4_1", prompt: "a fox" },
+    base64: { response_format: "b64_json" },
+  },
+  { name: "mai", path: "/images/generations", body: { model: "MAI-Image-2.7", prompt: "a fox" }, base64: {} },
+  { name: "ideogram", path: "/image/generate/ideogram-4-5", body: { prompt: "a fox" } },
+  {
+    name: "tokenhub",
+    path: "/wand/hunyuan-image/v3-generation",
+    body: { model: "hy-image-v3", prompt: "a fox" },
+  },
 ];
 
 function send(emulator: Emulator, { name, path }: Pick<Service, "name" | "path">, body: object | FormData) {
   const isForm = body instanceof FormData;
   return emulator.fetch(baseUrls[name] + path, {
     method: "POST",
-    headers: { authorization: "Bearer k", ...(isForm ? {} : { "content-type": "application/json" }) },
+    headers: { authorization: "Bearer k", "api-key": "k", ...(isForm ? {} : { "content-type": "application/json" }) },
     body: isForm ? body : JSON.stringify(body),
   });
 }
@@ -107,6 +126,11 @@ describe("keys", () => {
     ["zhipu", 401],
     ["vllm", 200],
     ["localai", 200],
+    ["minimax", 401],
+    ["recraft", 401],
+    ["mai", 401],
+    ["ideogram", 401],
+    ["tokenhub", 401],
   ] as const)("%s without a key is %i", async (name, expected) => {
     const service = services.find((candidate) => candidate.name === name);
     const emulator = createEmulator({ images: "tiny" });

@@ -182,7 +182,7 @@ describe("Gemini blocks with 200", () => {
 
 describe("Gemini refuses", () => {
   it.each<[AskedGemini, number, string, string]>([
-    [{ name: "gemini-3.1-flash-image" }, 404, "NOT_FOUND", "is not found for API version v1beta"],
+    [{ name: "gemini-3.1-flash-image-preview" }, 404, "NOT_FOUND", "is not found for API version v1beta"],
     [{ fields: { n: 2 } }, 400, "INVALID_ARGUMENT", 'Unknown name "n"'],
     [{ config: { candidateCount: 2 } }, 400, "INVALID_ARGUMENT", "Multiple candidates"],
     [{ config: { imageConfig: { imageSize: "1k" } } }, 400, "INVALID_ARGUMENT", "image_size"],
