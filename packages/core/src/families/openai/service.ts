@@ -56,7 +56,7 @@ export interface Service {
   readonly response?: Partial<ResponseShape>;
   /** The member of an item that is `false` if the moderation of the service holds the image back. */
   readonly safe?: string;
-  /** False if the images are not in `data`: responses are then read as a whole. Default true. */
+  /** False if the images are not in `data`, or never base64: responses are then read as a whole. Default true. */
   readonly isRelayed?: boolean;
   /** True if it takes `stream` and `partial_images`. Default false. */
   readonly streams?: boolean;

@@ -129,6 +129,7 @@ export const IDEOGRAM: Service = {
   files: "images",
   drops: [...OPENAI_ONLY, "output_format", "user"],
   safe: "is_image_safe",
+  isRelayed: false,
   response: {
     usage: "usage_cost_usd_micros",
     readUsage: costReader(6),
