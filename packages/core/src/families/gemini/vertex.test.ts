@@ -33,15 +33,15 @@ describe("the address of Vertex AI", () => {
   });
 });
 
-describe("a channel of Vertex AI", () => {
-  const create = (channel: object) => () =>
-    createGateway({
-      families: [gemini],
-      models: { "gemini-3-pro-image": { family: "gemini" } },
-      channels: [{ id: "c", family: "gemini", apiKey: "k", ...channel }],
-      callers: [{ id: "me", key: "caller-key-1" }],
-    });
+const create = (channel: object) => () =>
+  createGateway({
+    families: [gemini],
+    models: { "gemini-3-pro-image": { family: "gemini" } },
+    channels: [{ id: "c", family: "gemini", apiKey: "k", ...channel }],
+    callers: [{ id: "me", key: "caller-key-1" }],
+  });
 
+describe("a channel of Vertex AI", () => {
   it.each([
     ["without an address", { dialect: "vertex" }, "channels[0].baseUrl"],
     [
