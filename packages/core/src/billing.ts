@@ -1,4 +1,5 @@
 export type { BudgetPeriod, PeriodUnit } from "./billing/budget.js";
+export type { CallCost, CostLine, RecordedCosts } from "./billing/channel-costs.js";
 export type {
   Charge,
   ChargeDerivation,
@@ -44,6 +45,7 @@ export { exportRecords } from "./features/usage/reports.js";
 export * from "./features/usage/reprice.js";
 export type * from "./features/usage/usage-history.js";
 export type {
+  CostSums,
   RecordFilter,
   ReportOptions,
   TotalsKey,

@@ -1,4 +1,4 @@
-import type { SentTo } from "../types.js";
+import type { SentTo } from "./channel-costs.js";
 import type { Hold, HoldEnd } from "./hold.js";
 import type { Outcome, SettledRecord } from "./records.js";
 

@@ -1,10 +1,10 @@
 import { GatewayError, unavailable } from "../errors.js";
 import type { Logger } from "../logger.js";
-import type { SentTo } from "../types.js";
 import { callStore } from "../util/async.js";
 import { createLinkedList, type Link, type LinkedList, removeOldest } from "../util/collections.js";
 import { haveSameFields } from "../util/json.js";
 import { readBudget } from "./budget.js";
+import type { SentTo } from "./channel-costs.js";
 import type { Price, RequestBounds } from "./charge.js";
 import { KEPT_HOLDS, type MinimalLedger, type SettleResult } from "./ledger.js";
 import { findAbility } from "./ledger-ability.js";

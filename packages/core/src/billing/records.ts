@@ -1,16 +1,9 @@
 import { countPixels } from "../images/size.js";
-import type {
-  AttemptRecord,
-  DecimalInput,
-  MadeImage,
-  Operation,
-  PeriodicBudget,
-  SentTo,
-  Usage,
-} from "../types.js";
+import type { AttemptRecord, DecimalInput, MadeImage, Operation, PeriodicBudget, Usage } from "../types.js";
 import { compareStrings } from "../util/compare-strings.js";
 import type { Writable } from "../util/writable.js";
 import type { BudgetPeriod } from "./budget.js";
+import type { CostLine, RecordedCosts, SentCall, SentTo } from "./channel-costs.js";
 import type { Charge, ChargeDerivation, Price, RequestBounds } from "./charge.js";
 import { chargeOutcome, type PriceBasis, toPriceBasis } from "./price-basis.js";
 import { copyUsage, cutUsage, keepCounts, keepMade } from "./usage.js";
@@ -87,7 +80,7 @@ interface RequestFacts {
 }
 
 /** A request that reached a provider, and what it cost. */
-export interface SettledRecord extends RequestFacts {
+export interface SettledRecord extends RequestFacts, RecordedCosts {
   /** The request was settled: its charge replaced its hold. */
   readonly state: "settled";
   /** The id of the channel whose response or failure the client got. */
@@ -245,6 +238,8 @@ export interface Outcome {
   readonly isConclusive?: boolean | undefined;
   /** True if images may have been made and their number is unknown. `billing.onLost` then says what is charged. */
   readonly isUnknown?: boolean | undefined;
+  /** The upstream calls, if there were several and a channel has costs. */
+  readonly calls?: readonly SentCall[] | undefined;
 }
 
 /** An outcome, and what {@link toSettledRecord} needs besides it. */
@@ -298,7 +293,10 @@ export function toSettledRecord(
   if (isUnpriced(charge, outcome)) record.unpriced = true;
   if (outcome.upstreamRequestId !== undefined) record.upstreamRequestId = outcome.upstreamRequestId;
   if (outcome.upstreamRequestIds !== undefined) record.upstreamRequestIds = outcome.upstreamRequestIds;
-  return record;
+  const { costs } = sentTo;
+  if (costs === undefined) return record;
+  const { calls = [{ sentTo, outcome, bounds: request.bounds }] } = outcome;
+  return { ...record, ...costs.sum(request, calls) };
 }
 
 /** Returns the record that a sweep makes of a lost hold. */
@@ -347,6 +345,7 @@ export function copyRecord<R extends UsageRecord>(record: R): R {
   if (copy.reportedUsage !== undefined) copy.reportedUsage = copyUsage(copy.reportedUsage);
   if (copy.derivation !== undefined) copy.derivation = copyDerivation(copy.derivation);
   if (copy.priceBasis !== undefined) copy.priceBasis = copyPriceBasis(copy.priceBasis);
+  if (copy.costLines !== undefined) copy.costLines = copy.costLines.map(copyCostLine);
   if (copy.attempts !== undefined) copy.attempts = copy.attempts.map((attempt) => ({ ...attempt }));
   return copy;
 }
@@ -357,6 +356,7 @@ interface NestedFields {
   reportedUsage?: Usage;
   derivation?: ChargeDerivation;
   priceBasis?: PriceBasis;
+  costLines?: readonly CostLine[];
   attempts?: readonly AttemptRecord[];
   upstreamRequestIds?: readonly string[];
 }
@@ -364,6 +364,11 @@ interface NestedFields {
 function copyDerivation(derivation: ChargeDerivation): ChargeDerivation {
   if (!("lines" in derivation)) return { ...derivation };
   return { ...derivation, lines: derivation.lines.map((line) => ({ ...line })) };
+}
+
+function copyCostLine(line: CostLine): CostLine {
+  const { derivation } = line;
+  return derivation === undefined ? { ...line } : { ...line, derivation: copyDerivation(derivation) };
 }
 
 function copyPriceBasis({ request, made, ...basis }: PriceBasis): PriceBasis {

@@ -47,6 +47,7 @@ const PLAIN = createService(XAI_SERVICE);
 /** xAI reports a cost in place of tokens. An image that its moderation holds back has `respect_moderation: false`. */
 export const XAI: Partial<Dialect> = {
   ...PLAIN,
+  reportsCost: true,
   fromUpstream(body, request) {
     const result = PLAIN.fromUpstream(body, request);
     return { ...result, failure: result.failure ?? findModeration(result) };
