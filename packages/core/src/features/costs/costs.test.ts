@@ -240,6 +240,64 @@ describe("costs that the provider reports", () => {
   });
 });
 
+describe("what a provider says of its cost", () => {
+  const USAGE = {
+    prompt_tokens: 1,
+    completion_tokens: 2,
+    total_tokens: 3,
+    cost: 0.987,
+    cost_details: { upstream: 0.987 },
+  };
+  const ITEM = { b64_json: "iVBORw0KGgo=" };
+  const EVENT = { type: "image_generation.completed", ...ITEM, created_at: 1, usage: USAGE };
+
+  it.each<[what: string, dialect: string, respond: () => Response, body: object]>([
+    ["JSON", "openrouter", () => Response.json({ created: 1, data: [ITEM], usage: USAGE }), {}],
+    [
+      "large JSON",
+      "openrouter",
+      () => Response.json({ created: 1, data: [{ b64_json: ITEM.b64_json.repeat(9_000) }], usage: USAGE }),
+      {},
+    ],
+    [
+      "xAI's JSON",
+      "xai",
+      () => Response.json({ data: [ITEM], usage: { cost_in_usd_ticks: 9_870_000_000 } }),
+      {},
+    ],
+    [
+      "a stream made of JSON",
+      "xai",
+      () => Response.json({ data: [ITEM], usage: { cost_in_usd_ticks: 9_870_000_000 } }),
+      { stream: true },
+    ],
+    [
+      "the provider's stream",
+      "openrouter",
+      () =>
+        new Response(`data: ${JSON.stringify(EVENT)}\n\n`, {
+          headers: { "content-type": "text/event-stream" },
+        }),
+      { stream: true },
+    ],
+  ])("is in the record, and not in %s", async (_what, dialect, respond, body) => {
+    for (const streamFormat of ["native", "openai"] as const) {
+      const opened = createTestGateway(respond, {
+        models: { painter: { family: "openai" } },
+        families: [openai],
+        channels: [{ id: "x", family: "openai", dialect, apiKey: "k", costs: "reported" }],
+        streamFormat: dialect === "xai" ? "openai" : streamFormat,
+      });
+      const { status, text } = await opened.post({ model: "painter", prompt: "a fox", ...body });
+      expect(status).toBe(200);
+      expect(text).toContain(ITEM.b64_json);
+      expect(text).toContain('"usage"');
+      expect(text).not.toMatch(/cost|987/i);
+      expect(opened.records).toMatchObject([{ cost: "0.987", usage: { cost_usd: "0.987" } }]);
+    }
+  });
+});
+
 describe('routing by cost ("cost")', () => {
   const used = async (channels: readonly ChannelOptions[], body: object = BODY, provider?: Provider) => {
     const { post, calls } = createTestGateway(
