@@ -1,5 +1,4 @@
 export type { BudgetPeriod, PeriodUnit } from "./billing/budget.js";
-export type { CallCost, CostLine, RecordedCosts } from "./billing/channel-costs.js";
 export type {
   Charge,
   ChargeDerivation,
@@ -22,6 +21,7 @@ export type {
   PriceTables,
   PriceTier,
 } from "./billing/model-details.js";
+export type { CallCost, CostLine, RecordedCosts } from "./billing/outcome.js";
 export type { AlikeImages, PriceBasis } from "./billing/price-basis.js";
 export { type ChargeInput, calculateCharge, type EstimateInput, estimateCharge } from "./billing/pricing.js";
 export type {

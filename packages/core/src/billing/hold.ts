@@ -4,15 +4,14 @@ import { callStore } from "../util/async.js";
 import { createLinkedList, type Link, type LinkedList, removeOldest } from "../util/collections.js";
 import { haveSameFields } from "../util/json.js";
 import { readBudget } from "./budget.js";
-import type { SentTo } from "./channel-costs.js";
 import type { Price, RequestBounds } from "./charge.js";
 import { KEPT_HOLDS, type MinimalLedger, type SettleResult } from "./ledger.js";
 import { findAbility } from "./ledger-ability.js";
+import type { Outcome, SentTo } from "./outcome.js";
 import {
   type BilledRequest,
   copyFacts,
   type LostPolicy,
-  type Outcome,
   type SettledRecord,
   toSettledRecord,
   type UsageRecord,

@@ -3,8 +3,9 @@ import type { AttemptRecord, DecimalInput, MadeImage, Operation, PeriodicBudget,
 import { compareStrings } from "../util/compare-strings.js";
 import type { Writable } from "../util/writable.js";
 import type { BudgetPeriod } from "./budget.js";
-import type { CostLine, RecordedCosts, SentCall, SentTo } from "./channel-costs.js";
+
 import type { Charge, ChargeDerivation, Price, RequestBounds } from "./charge.js";
+import type { CostLine, Outcome, RecordedCosts, SentTo } from "./outcome.js";
 import { chargeOutcome, type PriceBasis, toPriceBasis } from "./price-basis.js";
 import { copyUsage, cutUsage, keepCounts, keepMade } from "./usage.js";
 
@@ -214,34 +215,6 @@ export interface HoldEndReport {
   readonly record?: SettledRecord | undefined;
 }
 
-/** How a call that reached a provider ended. */
-export interface Outcome {
-  readonly status: number;
-  readonly errorCode?: string | undefined;
-  readonly images: number;
-  /** What the response says about each image that was made, in order. Default: nothing is known. */
-  readonly made?: readonly MadeImage[] | undefined;
-  /** How many calls of the provider made an image, if one request needs several. Default 1. */
-  readonly callsWithImages?: number | undefined;
-  readonly usage?: Usage | undefined;
-  /** True if `usage` lacks the tokens of some images. Default false. */
-  readonly hasUnknownTokens?: boolean | undefined;
-  readonly upstreamRequestId?: string | undefined;
-  /** The ids of all upstream calls, if there were several. */
-  readonly upstreamRequestIds?: readonly string[] | undefined;
-  /** The report before it was cut, if `usage` was already cut, see `mergeOutcomes`. */
-  readonly reportedUsage?: Usage | undefined;
-  /**
-   * True if the upstream response was read and parsed to its end, so that images it does not report were not made.
-   * Default false: an image may have been made even if none was reported, as after a timeout.
-   */
-  readonly isConclusive?: boolean | undefined;
-  /** True if images may have been made and their number is unknown. `billing.onLost` then says what is charged. */
-  readonly isUnknown?: boolean | undefined;
-  /** The upstream calls, if there were several and a channel has costs. */
-  readonly calls?: readonly SentCall[] | undefined;
-}
-
 /** An outcome, and what {@link toSettledRecord} needs besides it. */
 export interface SettledOutcome extends Outcome {
   /** True if the whole hold is charged. Default false. */
@@ -296,7 +269,7 @@ export function toSettledRecord(
   const { costs } = sentTo;
   if (costs === undefined) return record;
   const { calls = [{ sentTo, outcome, bounds: request.bounds }] } = outcome;
-  return { ...record, ...costs.sum(request, calls) };
+  return { ...record, ...costs.sum(request.model, calls) };
 }
 
 /** Returns the record that a sweep makes of a lost hold. */

@@ -1,5 +1,5 @@
-import type { ChannelCosts } from "../billing/channel-costs.js";
 import type { ModelDetails } from "../billing/model-details.js";
+import type { ChannelCosts } from "../billing/outcome.js";
 import type { KeyFunction, KeySource, KeySources } from "../contract/key-source.js";
 import type { Dialect } from "../families/dialect.js";
 import type { Family } from "../families/family.js";

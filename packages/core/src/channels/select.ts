@@ -249,13 +249,13 @@ export function selectReady(candidates: readonly Channel[], context: SelectionCo
 }
 
 /** Channels of one rank, and the sum of the weights up to each of them. */
-interface Tier {
+interface RankTier {
   readonly channels: readonly Channel[];
   readonly sums: readonly number[];
 }
 
 /** @param chance from 0 up to, not including, 1 */
-function draw({ channels, sums }: Tier, chance: number): Channel | undefined {
+function draw({ channels, sums }: RankTier, chance: number): Channel | undefined {
   const point = chance * (sums.at(-1) ?? 0);
   let low = 0;
   let high = sums.length - 1;
@@ -269,10 +269,10 @@ function draw({ channels, sums }: Tier, chance: number): Channel | undefined {
 
 const ALL_READY = { readyBy: 0, readyAt: () => 0 };
 
-const firstTiers = new WeakMap<readonly Channel[], Tier>();
+const firstTiers = new WeakMap<readonly Channel[], RankTier>();
 
 /** Returns the channels of the highest rank, ready or not. Computed once for each list of channels without ranks of a call. */
-function findFirstTier(candidates: readonly Channel[], ranks: SelectionContext["ranks"]): Tier {
+function findFirstTier(candidates: readonly Channel[], ranks: SelectionContext["ranks"]): RankTier {
   if (ranks !== undefined) return findTier(candidates, { ...ALL_READY, ranks });
   let tier = firstTiers.get(candidates);
   if (tier === undefined) {
@@ -286,7 +286,7 @@ function findFirstTier(candidates: readonly Channel[], ranks: SelectionContext["
 function findTier(
   candidates: readonly Channel[],
   context: Pick<SelectionContext, "readyBy" | "readyAt" | "ranks">,
-): Tier {
+): RankTier {
   let channels: Channel[] = [];
   let sums: number[] = [];
   let highest = -Infinity;

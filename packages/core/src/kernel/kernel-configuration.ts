@@ -1,4 +1,4 @@
-import type { ChannelCosts } from "../billing/channel-costs.js";
+import type { ChannelCosts } from "../billing/outcome.js";
 import { createPriceList } from "../billing/pricing.js";
 import {
   type ChangeDialect,

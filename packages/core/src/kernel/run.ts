@@ -1,7 +1,7 @@
-import type { SentTo } from "../billing/channel-costs.js";
 import { Commit } from "../billing/commit.js";
 import type { Delivery } from "../billing/delivery.js";
 import type { Hold, Holds } from "../billing/hold.js";
+import type { SentTo } from "../billing/outcome.js";
 import type { BilledRequest } from "../billing/records.js";
 import { GatewayError } from "../errors.js";
 import type { GatewayResponse } from "../http.js";

@@ -1,9 +1,8 @@
-import type { SentTo } from "../billing/channel-costs.js";
 import { toRequestBounds } from "../billing/charge.js";
 import type { Commit } from "../billing/commit.js";
 import type { HoldEnd } from "../billing/hold.js";
 import { mergeOutcomes } from "../billing/merge-outcomes.js";
-import type { Outcome } from "../billing/records.js";
+import type { Outcome, SentTo } from "../billing/outcome.js";
 import { MAX_UPSTREAM_CALLS_AT_ONCE } from "../channels/channel.js";
 import { GatewayError, isGatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayRequest } from "../http.js";

@@ -1,5 +1,5 @@
-import type { SentTo } from "../billing/channel-costs.js";
 import type { Commit } from "../billing/commit.js";
+import type { SentTo } from "../billing/outcome.js";
 import type { AttemptHistory } from "../channels/attempt-history.js";
 import { type Channel, findJobs, isConfiguredModel, type Route } from "../channels/channel.js";
 import type { ChannelHealth, RouteAttempt, RouteChange } from "../channels/health.js";

@@ -1,15 +1,15 @@
+import type { Charge, Price, RequestBounds } from "../../billing/charge.js";
+import type { ModelDetails } from "../../billing/model-details.js";
 import type {
   CallCost,
   ChannelCosts,
   CostLine,
+  EndedCall,
+  Outcome,
   RecordedCosts,
-  SentCall,
-} from "../../billing/channel-costs.js";
-import type { Charge, Price, RequestBounds } from "../../billing/charge.js";
-import type { ModelDetails } from "../../billing/model-details.js";
+} from "../../billing/outcome.js";
 import { chargeOutcome } from "../../billing/price-basis.js";
 import { restorePrice } from "../../billing/pricing.js";
-import type { Outcome } from "../../billing/records.js";
 import { keepCounts, keepMade } from "../../billing/usage.js";
 import { addDecimals, type Decimal, formatDecimal, readDecimal, ZERO } from "../../util/decimal.js";
 import { createSeriesMap, type SeriesMap } from "../../util/series.js";
@@ -24,7 +24,7 @@ export function createPricedCosts(costs: Readonly<Record<string, ModelDetails>>)
   const findPrice = (model: string): Price | undefined => prices.find(model)?.value;
   return {
     sum: sumCosts,
-    find: ({ model }, call) => computeCost(findPrice(model), call),
+    find: (model, call) => computeCost(findPrice(model), call),
     estimate: (model, bounds) => estimate(findPrice(model), bounds),
   };
 }
@@ -32,7 +32,7 @@ export function createPricedCosts(costs: Readonly<Record<string, ModelDetails>>)
 /** The costs of a channel whose provider reports them. */
 export const REPORTED_COSTS: ChannelCosts = {
   sum: sumCosts,
-  find: (_request, { outcome }) => readCost(outcome),
+  find: (_model, { outcome }) => readCost(outcome),
   estimate: () => undefined,
 };
 
@@ -42,11 +42,11 @@ function estimate(price: Price | undefined, bounds: RequestBounds): Decimal | un
 }
 
 /** The cost of a request is known if that of each of its upstream calls is. */
-function sumCosts(request: Parameters<ChannelCosts["sum"]>[0], calls: readonly SentCall[]): RecordedCosts {
+function sumCosts(model: string, calls: readonly EndedCall[]): RecordedCosts {
   const costLines = calls.flatMap((call, index): CostLine[] => {
     const { sentTo } = call;
     const at = calls.length === 1 ? {} : { call: sentTo.attempts[0]?.call ?? index };
-    const cost = sentTo.costs?.find(request, call) ?? NO_COSTS;
+    const cost = sentTo.costs?.find(model, call) ?? NO_COSTS;
     const line: CostLine = { ...at, channel: sentTo.channel, ...cost };
     return sentTo.isRepeated === true ? [{ ...at, unknownBecause: "earlier_attempt" }, line] : [line];
   });
@@ -64,7 +64,7 @@ const UNKNOWN_OUTCOME: CallCost = { unknownBecause: "unknown_outcome" };
 const NOTHING_MADE: CallCost = { amount: "0" };
 
 /** What the prices say of a call. The provider's report is not cut: the provider charges what it reports. */
-function computeCost(price: Price | undefined, { outcome, bounds }: SentCall): CallCost {
+function computeCost(price: Price | undefined, { outcome, bounds }: EndedCall): CallCost {
   if (price === undefined) return NO_COSTS;
   if (!isConclusive(outcome)) return UNKNOWN_OUTCOME;
   const usage = keepCounts(outcome.usage);

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import type { ChannelCosts } from "../../billing/channel-costs.js";
 import type { ModelDetails } from "../../billing/model-details.js";
+import type { ChannelCosts } from "../../billing/outcome.js";
 import { type ChannelOptions, findDialect } from "../../channels/channel.js";
 import type { Family } from "../../families/family.js";
 import type { Feature } from "../../kernel/feature.js";

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { SettledRecord } from "../../billing/records.js";
 import type { ChannelOptions } from "../../channels/channel.js";
 import { composeGateway } from "../../compose.js";
@@ -7,6 +7,8 @@ import { openai } from "../../families/openai/openai.js";
 import { seedream } from "../../families/seedream/seedream.js";
 import type { GatewayOptions } from "../../gateway-options/options.js";
 import { GatewayOptionsError } from "../../options/options-error.js";
+import { cutOffWhenPolled, DONE, openDarkroom, openWaitingDarkroom } from "../../testing/open-darkroom.js";
+import { ASYNC, openTaskGateway } from "../../testing/task-gateway.js";
 import {
   ARK_RESPONSE,
   CALLER_KEY,
@@ -17,6 +19,7 @@ import {
   refusedConnection,
 } from "../../testing/test-gateway.js";
 import { addDecimals, formatDecimal, readDecimal, ZERO } from "../../util/decimal.js";
+import { createMemoryLedger } from "../memory-ledger/memory-ledger.js";
 
 const MODEL = "seedream-4-5-251128";
 const BODY = { model: MODEL, prompt: "a fox" };
@@ -213,6 +216,41 @@ describe("the cost of a request of several upstream calls", () => {
         { call: 2, amount: "0.1" },
       ],
     });
+  });
+});
+
+describe("the cost of a task", () => {
+  const costs = { "*": perImage("0.1") };
+
+  it("is in its record, and not in the task", async () => {
+    const { post, gateway, records, ended } = openTaskGateway(undefined, {
+      models: MODELS,
+      channels: [channel("ark", costs)],
+    });
+    const submitted = await post(BODY, ASYNC);
+    expect((await ended(submitted)).status).toBe("completed");
+    await vi.waitFor(() => expect(records).toHaveLength(1));
+    expect(records).toMatchObject([{ task: submitted.body["id"], charge: "0.3", cost: "0.1" }]);
+    const request = new Request(`http://gateway.test/v1/images/tasks/${String(submitted.body["id"])}`, {
+      headers: { authorization: `Bearer ${CALLER_KEY}` },
+    });
+    const shown = await (await gateway.fetch(request)).text();
+    expect(shown).toContain('"completed"');
+    expect(shown).not.toMatch(/cost/i);
+  });
+
+  it("that another process continues is that of the channel there", async () => {
+    const ledger = createMemoryLedger();
+    const options = { channels: [{ id: "one", family: "darkroom", apiKey: "k", costs }] };
+    const first = openWaitingDarkroom(ledger, options);
+    const response = first.post({ model: "film", prompt: "a fox", n: 2 });
+    await cutOffWhenPolled(first);
+    await response;
+    const next = openDarkroom(ledger, () => Response.json(DONE), options);
+    next.gateway.start();
+    await vi.waitFor(() => expect(next.records).toHaveLength(1));
+    expect(next.records).toMatchObject([{ images: 2, charge: "0.2", cost: "0.2" }]);
+    await next.gateway.close();
   });
 });
 

@@ -4,7 +4,7 @@ import type { RankChannels } from "../../channels/select.js";
 import { compareDecimals, type Decimal } from "../../util/decimal.js";
 import { haveSameFields } from "../../util/json.js";
 
-interface Ranking {
+interface CostRanking {
   readonly model: string;
   readonly bounds: RequestBounds;
   readonly ranks: ReadonlyMap<Channel, number>;
@@ -16,7 +16,7 @@ interface Ranking {
  */
 export function createCostRanking(): RankChannels {
   // The last one of each list of channels, because most requests for a model have the same bounds.
-  const last = new WeakMap<readonly Channel[], Ranking>();
+  const last = new WeakMap<readonly Channel[], CostRanking>();
   return ({ name: model, channels }, request) => {
     const bounds = toRequestBounds(request);
     const known = last.get(channels);
@@ -44,13 +44,13 @@ function rank(
   return ranks;
 }
 
-interface Place {
+interface PlacedChannel {
   readonly channel: Channel;
   readonly cost: Decimal | undefined;
 }
 
 /** Negative if `one` is tried first. */
-function comparePlaces(one: Place, other: Place): number {
+function comparePlaces(one: PlacedChannel, other: PlacedChannel): number {
   return other.channel.priority - one.channel.priority || compareCosts(one.cost, other.cost);
 }
 

@@ -1,7 +1,6 @@
-import type { AttemptRecord } from "../types.js";
+import type { AttemptRecord, MadeImage, Usage } from "../types.js";
 import type { Decimal } from "../util/decimal.js";
 import type { ChargeDerivation, RequestBounds } from "./charge.js";
-import type { BilledRequest, Outcome } from "./records.js";
 
 /** The channel whose response or failure the client gets, the channel's name of the model, and all attempts so far. */
 export interface SentTo {
@@ -14,8 +13,36 @@ export interface SentTo {
   readonly costs?: ChannelCosts | undefined;
 }
 
+/** How a call that reached a provider ended. */
+export interface Outcome {
+  readonly status: number;
+  readonly errorCode?: string | undefined;
+  readonly images: number;
+  /** What the response says about each image that was made, in order. Default: nothing is known. */
+  readonly made?: readonly MadeImage[] | undefined;
+  /** How many calls of the provider made an image, if one request needs several. Default 1. */
+  readonly callsWithImages?: number | undefined;
+  readonly usage?: Usage | undefined;
+  /** True if `usage` lacks the tokens of some images. Default false. */
+  readonly hasUnknownTokens?: boolean | undefined;
+  readonly upstreamRequestId?: string | undefined;
+  /** The ids of all upstream calls, if there were several. */
+  readonly upstreamRequestIds?: readonly string[] | undefined;
+  /** The report before it was cut, if `usage` was already cut, see `mergeOutcomes`. */
+  readonly reportedUsage?: Usage | undefined;
+  /**
+   * True if the upstream response was read and parsed to its end, so that images it does not report were not made.
+   * Default false: an image may have been made even if none was reported, as after a timeout.
+   */
+  readonly isConclusive?: boolean | undefined;
+  /** True if images may have been made and their number is unknown. `billing.onLost` then says what is charged. */
+  readonly isUnknown?: boolean | undefined;
+  /** The upstream calls, if there were several and a channel has costs. */
+  readonly calls?: readonly EndedCall[] | undefined;
+}
+
 /** One upstream call of a request, and how it ended. */
-export interface SentCall {
+export interface EndedCall {
   readonly sentTo: SentTo;
   readonly outcome: Outcome;
   /** What the call could make. */
@@ -24,10 +51,10 @@ export interface SentCall {
 
 /** What a channel costs the operator. It belongs to the options with which a call was sent. */
 export interface ChannelCosts {
-  /** Returns what the calls of a request cost, on this channel and on others. */
-  sum(request: Pick<BilledRequest, "model">, calls: readonly SentCall[]): RecordedCosts;
+  /** Returns what the calls of a request for a service model cost, on this channel and on others. */
+  sum(model: string, calls: readonly EndedCall[]): RecordedCosts;
   /** Returns what a call of this channel cost. */
-  find(request: Pick<BilledRequest, "model">, call: SentCall): CallCost;
+  find(model: string, call: EndedCall): CallCost;
   /** Returns what a call of this channel costs at most. `undefined`: that is not known. */
   estimate(model: string, bounds: RequestBounds): Decimal | undefined;
 }
