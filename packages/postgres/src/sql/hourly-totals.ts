@@ -55,11 +55,11 @@ const toUpsert = (source: string, more: readonly (readonly [column: string, sum:
       SELECT date_trunc('hour', c.time, 'UTC'), c.caller, c.model, c.channel, ${sums.join(", ")}
         FROM ${source} c WHERE c.outcome IS NOT NULL GROUP BY 1, 2, 3, 4
       ON CONFLICT (hour, caller, model, channel) DO UPDATE SET
-        ${columns.map((name) => `${name} = ${MONEY.includes(name) ? `trim_scale(t.${name} + excluded.${name})` : `t.${name} + excluded.${name}`}`).join(", ")}`;
+        ${columns.map((name) => `${name} = ${MONEY.has(name) ? `trim_scale(t.${name} + excluded.${name})` : `t.${name} + excluded.${name}`}`).join(", ")}`;
 };
 
 /** The columns of {@link SUM_COLUMNS} and {@link COST_SUMS} that are amounts. */
-const MONEY: readonly string[] = ["charge", "cost", "costed_charge"];
+const MONEY: ReadonlySet<string> = new Set(["charge", "cost", "costed_charge"]);
 
 /** The columns about costs, with the sum of each in SQL. The source has the column `cost`. */
 export const COST_SUMS = [

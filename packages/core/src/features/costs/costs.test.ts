@@ -56,6 +56,44 @@ async function recordOf(
   return record;
 }
 
+const bailian = (id: string, costs: Costs, priority = 0) =>
+  channel(id, costs, { family: "qwen-image", baseUrl: `https://${id}.test/api/v1`, priority });
+const several = { model: "image-max", prompt: "a fox", n: 3 };
+
+const used = async (channels: readonly ChannelOptions[], body: object = BODY, provider?: Provider) => {
+  const { post, calls } = createTestGateway(
+    provider,
+    { models: MODELS, channels, routing: "cost" },
+    { random: () => 0 },
+  );
+  await post(body);
+  return calls.map(({ url }) => new URL(url).hostname.split(".")[0]);
+};
+
+const problemsOf = (costs: unknown, rest: object = {}, options: object = {}): readonly string[] => {
+  try {
+    // @ts-expect-error The costs are wrong.
+    open([{ ...channel("ark", undefined), costs, ...rest }], undefined, { families: [openai], ...options });
+    return [];
+  } catch (error) {
+    if (!(error instanceof GatewayOptionsError)) throw error;
+    return error.problems.map(({ path, message }) => `${path} ${message}`);
+  }
+};
+
+const withoutTokens: Provider = () => Response.json({ ...ARK_RESPONSE, usage: { generated_images: 1 } });
+
+const failingFirst: Provider = ({ url }) =>
+  url.includes("first") ? Response.json({}, { status: 500 }) : Response.json(ARK_RESPONSE);
+
+/** A provider of which one channel cannot be reached. */
+const unreachable =
+  (id: string): Provider =>
+  ({ url }) => {
+    if (url.includes(id)) throw refusedConnection();
+    return Response.json(ARK_RESPONSE);
+  };
+
 describe("the cost of a request", () => {
   it("is computed from the costs of its channel, and changes no charge", async () => {
     const { cost, costLines, charge } = await recordOf(
@@ -139,17 +177,14 @@ describe("the cost of a request", () => {
 
   it("is not known if tokens have a cost and were not reported", async () => {
     const costs = { "*": { pricing_mode: "per-token", output_token_price: "1" } } as const;
-    const provider: Provider = () => Response.json({ ...ARK_RESPONSE, usage: { generated_images: 1 } });
-    const { cost, costLines } = await recordOf(open([channel("ark", costs)], provider));
+    const { cost, costLines } = await recordOf(open([channel("ark", costs)], withoutTokens));
     expect({ cost, costLines }).toEqual({ costLines: [{ channel: "ark", unknownBecause: "not_reported" }] });
   });
 
   it("is not known if an attempt before may have made an image", async () => {
     const costs = { "*": perImage("0.1") };
     const channels = [channel("first", costs, { priority: 1, retryUnsafe: true }), channel("second", costs)];
-    const provider: Provider = ({ url }) =>
-      url.includes("first") ? Response.json({}, { status: 500 }) : Response.json(ARK_RESPONSE);
-    const { cost, costLines } = await recordOf(open(channels, provider));
+    const { cost, costLines } = await recordOf(open(channels, failingFirst));
     expect(cost).toBeUndefined();
     expect(costLines).toMatchObject([
       { unknownBecause: "earlier_attempt" },
@@ -162,11 +197,7 @@ describe("the cost of a request", () => {
       channel("first", { "*": perImage("0.1") }, { priority: 1 }),
       channel("second", { "*": perImage("0.2") }),
     ];
-    const provider: Provider = ({ url }) => {
-      if (url.includes("first")) throw refusedConnection();
-      return Response.json(ARK_RESPONSE);
-    };
-    expect(await recordOf(open(channels, provider))).toMatchObject({
+    expect(await recordOf(open(channels, unreachable("first")))).toMatchObject({
       cost: "0.2",
       costLines: [{ channel: "second" }],
     });
@@ -174,10 +205,6 @@ describe("the cost of a request", () => {
 });
 
 describe("the cost of a request of several upstream calls", () => {
-  const bailian = (id: string, costs: Costs, priority = 0) =>
-    channel(id, costs, { family: "qwen-image", baseUrl: `https://${id}.test/api/v1`, priority });
-  const several = { model: "image-max", prompt: "a fox", n: 3 };
-
   it("is the sum over their channels", async () => {
     let calls = 0;
     const provider: Provider = ({ url }) => {
@@ -337,15 +364,6 @@ describe("what a provider says of its cost", () => {
 });
 
 describe('routing by cost ("cost")', () => {
-  const used = async (channels: readonly ChannelOptions[], body: object = BODY, provider?: Provider) => {
-    const { post, calls } = createTestGateway(
-      provider,
-      { models: MODELS, channels, routing: "cost" },
-      { random: () => 0 },
-    );
-    await post(body);
-    return calls.map(({ url }) => new URL(url).hostname.split(".")[0]);
-  };
   const cheap = channel("cheap", { "*": perImage("0.1") });
   const dear = channel("dear", { "*": perImage("0.2") });
   const unknown = channel("unknown", undefined);
@@ -376,26 +394,11 @@ describe('routing by cost ("cost")', () => {
   });
 
   it("tries the next channel by cost if one fails", async () => {
-    const provider: Provider = ({ url }) => {
-      if (url.includes("cheap")) throw refusedConnection();
-      return Response.json(ARK_RESPONSE);
-    };
-    expect(await used([unknown, dear, cheap], BODY, provider)).toEqual(["cheap", "dear"]);
+    expect(await used([unknown, dear, cheap], BODY, unreachable("cheap"))).toEqual(["cheap", "dear"]);
   });
 });
 
 describe("wrong costs", () => {
-  const problemsOf = (costs: unknown, rest: object = {}, options: object = {}): readonly string[] => {
-    try {
-      // @ts-expect-error The costs are wrong.
-      open([{ ...channel("ark", undefined), costs, ...rest }], undefined, { families: [openai], ...options });
-      return [];
-    } catch (error) {
-      if (!(error instanceof GatewayOptionsError)) throw error;
-      return error.problems.map(({ path, message }) => `${path} ${message}`);
-    }
-  };
-
   it.each<[what: string, costs: unknown, expected: RegExp]>([
     ["a number", 5, /^channels\[0\]\.costs must be an object of prices by model, or "reported"$/],
     [

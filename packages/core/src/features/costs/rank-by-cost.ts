@@ -22,13 +22,13 @@ export function createCostRanking(): RankChannels {
     const known = last.get(channels);
     if (known !== undefined && known.model === model && haveSameFields(known.bounds, bounds))
       return known.ranks;
-    const ranks = rank(channels, (channel) => channel.costs?.estimate(model, bounds));
+    const ranks = rankChannels(channels, (channel) => channel.costs?.estimate(model, bounds));
     last.set(channels, { model, bounds, ranks });
     return ranks;
   };
 }
 
-function rank(
+function rankChannels(
   channels: readonly Channel[],
   estimate: (channel: Channel) => Decimal | undefined,
 ): ReadonlyMap<Channel, number> {
