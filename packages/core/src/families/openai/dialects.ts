@@ -21,9 +21,9 @@ export const DIALECTS: Readonly<Record<string, Partial<Dialect>>> = {
   localai: createService(LOCALAI),
   relay: RELAY,
   minimax: MINIMAX,
-  recraft: createService(RECRAFT),
+  recraft: { ...createService(RECRAFT), reportsCost: true },
   mai: MAI,
-  ideogram: createService(IDEOGRAM),
+  ideogram: { ...createService(IDEOGRAM), reportsCost: true },
   tokenhub: createService(TOKENHUB),
 };
 
