@@ -21,9 +21,9 @@ export const DIALECTS: Readonly<Record<string, Partial<Dialect>>> = {
   localai: createService(LOCALAI),
   relay: RELAY,
   minimax: MINIMAX,
-  recraft: { ...createService(RECRAFT), reportsCost: true },
+  recraft: createService(RECRAFT),
   mai: MAI,
-  ideogram: { ...createService(IDEOGRAM), reportsCost: true },
+  ideogram: createService(IDEOGRAM),
   tokenhub: createService(TOKENHUB),
 };
 

@@ -306,6 +306,21 @@ describe("costs that the provider reports", () => {
 });
 
 describe("what a provider says of its cost", () => {
+  it.each([
+    ["recraft", { created: 1, credits: 987, data: [{ b64_json: "iVBORw0KGgo=" }] }],
+    ["ideogram", { usage_cost_usd_micros: 987_000, data: [{ url: "https://ideogram.ai/a.png" }] }],
+  ])("of %s is in the record, and not in the response", async (dialect, body) => {
+    const { post, records } = createTestGateway(() => Response.json(body), {
+      models: { painter: { family: "openai" } },
+      families: [openai],
+      channels: [{ id: "x", family: "openai", dialect, apiKey: "k", costs: "reported" }],
+    });
+    const { status, text } = await post({ model: "painter", prompt: "a fox" });
+    expect(status).toBe(200);
+    expect(text).not.toMatch(/cost|credits|987/);
+    expect(records).toMatchObject([{ cost: "0.987", usage: { cost_usd: "0.987" } }]);
+  });
+
   const USAGE = {
     prompt_tokens: 1,
     completion_tokens: 2,
