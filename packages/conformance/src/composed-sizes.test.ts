@@ -20,6 +20,7 @@ const FEATURES = [
   "health",
   "keyFunctions",
   "channelParameters",
+  "costs",
   "modelsList",
   "chatCompletions",
   "geminiEndpoint",

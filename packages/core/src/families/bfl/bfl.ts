@@ -42,6 +42,7 @@ export const bfl: Family = {
   authorize: (apiKey) => ({ "x-key": apiKey }),
   delivers: ["url"],
   reportsTokens: false,
+  reportsCost: true,
   takesImageBytes: true,
   fields: {
     n: "number",
@@ -131,7 +132,7 @@ function fromUpstream({ result, cost }: JsonObject): ImageResult {
   };
 }
 
-/** `{ "detail": string | [{ "msg" }] }`. 402: the account has no credits. */
+/** `{ "detail": string | [{ "msg" }] }`. */
 function toFailure({ status, body = {} }: FailedResponse): UpstreamFailure {
-  return { kind: status === 402 ? "quota" : failureKindOfStatus(status), ...readDetail(body) };
+  return { kind: failureKindOfStatus(status), ...readDetail(body) };
 }
