@@ -21,6 +21,7 @@ export type {
   KeyOptions,
   RotateOptions,
 } from "./features/callers/callers.js";
+export { findCell } from "./features/cells/find-cell.js";
 export type { ChannelControl, GatewayStatus } from "./features/channel-control/channel-control-feature.js";
 export type { PauseOptions, ResumeOptions } from "./features/channel-control/pauses.js";
 export type {
@@ -40,4 +41,3 @@ export type { RunTasksOptions, TaskBatch } from "./features/tasks/tasks-feature.
 export type { GatewayUsage } from "./features/usage/usage-history.js";
 export type { Webhooks } from "./features/webhooks/webhooks.js";
 export type { OptionSource } from "./options/options.js";
-export { findCell } from "./util/find-cell.js";
