@@ -125,6 +125,7 @@ const HUNDREDS_OF_LINES: Readonly<Record<string, number>> = {
   "features/alerts": 2,
   "features/budgets": 5,
   "features/callers": 14,
+  "features/cells": 1,
   "features/channel-control": 4,
   "features/channel-parameters": 2,
   "features/channel-probe": 4,
