@@ -172,6 +172,13 @@ export interface GatewayOptions extends Preferences {
    */
   onUsage?: ((record: UsageRecord) => unknown) | undefined;
   /**
+   * In place of `onUsage`: called with up to 1,000 records at a time, at the latest about a second after a record was stored. The records
+   * of a caller come in the order in which they were stored, also after a failure. If the function throws, rejects or takes longer than
+   * 30 s, it is called again with these records, at the earliest 30 s after the first time. Each record is delivered at least once, so
+   * the receiver must ignore an `id` with a `state` that it knows. The ledger must have an outbox; ours do.
+   */
+  onUsageBatch?: ((records: readonly UsageRecord[]) => unknown) | undefined;
+  /**
    * Called when the charges of a caller reach 50, 80 and 100 % of its budget: once for each caller, period and threshold.
    * Each alert is delivered at least once, as the records of `onUsage` are; it has a stable `id`. Needs a ledger that counts
    * by period. The endpoints of `webhooks` also get alerts, with or without this function.
