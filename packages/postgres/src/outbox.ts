@@ -16,8 +16,8 @@ import {
   type WebhookMessage,
 } from "@calotype/core/stores";
 import { type Database, type Row, readNumber, readText, toClock } from "./database.js";
-import type { Notifications } from "./notifications.js";
 import { lockKeyOf } from "./migrate.js";
+import type { Notifications } from "./notifications.js";
 import type { Owner } from "./owner.js";
 import { readOneOf, readOptional, readTask, taskColumns, toMs } from "./task-rows.js";
 
