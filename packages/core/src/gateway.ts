@@ -120,7 +120,7 @@ function listFeatures(options: GatewayOptions) {
     budgets(),
     callers(),
     refusals(),
-    usage(),
+    usage(options),
     estimates(options),
     reloading(options),
     // What is not a list is reported when the options are checked, which is later.

@@ -11,6 +11,7 @@ import { checkReference, openapiSchema } from "../features/openapi/openapi-schem
 import { checkResults, resultsSchema } from "../features/results/results-schema.js";
 import { taskSchema } from "../features/tasks/task-schema.js";
 import { checkCallLog } from "../features/telemetry/call-log.js";
+import { isReportSource, NO_REPORT_SOURCE, type ReportSource } from "../features/usage/report-source.js";
 import { findBatchProblems } from "../features/usage-batches/batch-options.js";
 import { checkWebhooks, webhooksSchema } from "../features/webhooks/webhook-schema.js";
 import type { CheckedOptions } from "../kernel/create-gateway-kernel.js";
@@ -46,6 +47,7 @@ const shape = {
   authenticate: hook,
   ...limitOptions,
   ...callOptions,
+  reports: z.optional(z.custom<ReportSource>(isReportSource, NO_REPORT_SOURCE)),
   results: z.optional(resultsSchema),
   webhooks: z.optional(webhooksSchema),
   tasks: z.optional(taskSchema),

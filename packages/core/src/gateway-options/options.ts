@@ -12,6 +12,7 @@ import type { ReferencePage } from "../features/reference-page/reference-page.js
 import type { AfterImage } from "../features/results/after-image.js";
 import type { ResultsOptions } from "../features/results/results-options.js";
 import type { TaskOptions } from "../features/tasks/task-options.js";
+import type { ReportSource } from "../features/usage/report-source.js";
 import type { Ledger } from "../features/usage/usage-reports.js";
 import type { WebhooksOptions } from "../features/webhooks/webhook-options.js";
 import type { Feature } from "../kernel/feature.js";
@@ -148,6 +149,11 @@ export interface GatewayOptions extends Preferences {
   features?: readonly Feature[] | undefined;
   /** Stores holds, charges and records. Default: in the memory of this process, with a limited number. */
   ledger?: MinimalLedger | Ledger | undefined;
+  /**
+   * What `gateway.usage` reads in place of the ledger: another database with the same records, such as a replica or an analytics
+   * database. Balances, budgets and charges stay those of the ledger. Default: the ledger.
+   */
+  reports?: ReportSource | undefined;
   /**
    * Stores the counters of limits, idempotency keys and cooldowns. Default: in the memory of this process, with a
    * limited number.
