@@ -90,7 +90,9 @@ async function openChdb(folder: string): Promise<Engine & { readonly close: () =
       session.query(`${into} SETTINGS date_time_input_format = 'best_effort' FORMAT ${format}\n${lines}`);
     },
     sum() {
-      const [line = ""] = session.query(`${SELECT} SETTINGS output_format_json_quote_decimals = 1`, "JSONEachRow").split("\n");
+      const [line = ""] = session
+        .query(`${SELECT} SETTINGS output_format_json_quote_decimals = 1`, "JSONEachRow")
+        .split("\n");
       if (line === "") return undefined;
       const { images, charge } = JSON.parse(line);
       return { images: Number(images), charge };
@@ -123,7 +125,9 @@ async function receive(req: IncomingMessage, res: ServerResponse): Promise<void>
   const body = await text(req);
   const settings = new URL(req.url ?? "", clickhouse.url).searchParams;
   const refuse = (status: number, code: number, message: string): void =>
-    void res.writeHead(status, { "x-clickhouse-exception-code": String(code) }).end(`Code: ${code}. DB::Exception: ${message}`);
+    void res
+      .writeHead(status, { "x-clickhouse-exception-code": String(code) })
+      .end(`Code: ${code}. DB::Exception: ${message}`);
   if (req.headers["x-clickhouse-user"] !== "default" || req.headers["x-clickhouse-key"] !== "secret") {
     return refuse(403, 516, "Authentication failed");
   }
@@ -142,7 +146,13 @@ async function receive(req: IncomingMessage, res: ServerResponse): Promise<void>
   else res.writeHead(200).end();
 }
 
-const FIRST = recordOf({ id: "req_1", time: "2026-11-21T04:38:32.660Z", caller: "web-shop", images: 2, charge: "0.05305" });
+const FIRST = recordOf({
+  id: "req_1",
+  time: "2026-11-21T04:38:32.660Z",
+  caller: "web-shop",
+  images: 2,
+  charge: "0.05305",
+});
 const SECOND = { ...FIRST, id: "req_2", images: 3, charge: "0.1" };
 
 function describeRecipe(open: () => Promise<Engine> | Engine): void {

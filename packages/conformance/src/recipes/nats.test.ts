@@ -115,7 +115,10 @@ describe.runIf(isThere)("the recipe for NATS JetStream", () => {
     ).rejects.toThrow();
     await start(Number(new URL(url).port));
     const again = await recipe.openUsageStream(url);
-    await again.onUsageBatch([recordOf({ id: "req_d1", caller: "d" }), recordOf({ id: "req_d2", caller: "d" })]);
+    await again.onUsageBatch([
+      recordOf({ id: "req_d1", caller: "d" }),
+      recordOf({ id: "req_d2", caller: "d" }),
+    ]);
     await again.close();
     await stream.close();
     expect(idsOf(await readStored(), "d")).toEqual(["req_d1 settled", "req_d2 settled"]);

@@ -40,7 +40,9 @@ async function receive(req: IncomingMessage, res: ServerResponse): Promise<void>
   requests += 1;
   const problem = findProblem(req, await json(req));
   if (problem !== undefined) {
-    res.writeHead(400, { "content-type": "application/problem+json" }).end(JSON.stringify({ detail: problem }));
+    res
+      .writeHead(400, { "content-type": "application/problem+json" })
+      .end(JSON.stringify({ detail: problem }));
   } else if (losesResponse) req.socket.destroy();
   else res.writeHead(204).end();
 }
@@ -49,7 +51,8 @@ async function receive(req: IncomingMessage, res: ServerResponse): Promise<void>
 function findProblem({ url, method, headers }: IncomingMessage, events: unknown): string | undefined {
   if (method !== "POST" || url !== "/api/v1/events") return "no such path";
   if (headers.authorization !== "Bearer om_recipe") return "no key";
-  if (headers["content-type"] !== "application/cloudevents-batch+json") return "the content type is not that of a batch";
+  if (headers["content-type"] !== "application/cloudevents-batch+json")
+    return "the content type is not that of a batch";
   if (!Array.isArray(events) || events.length === 0) return "not a list of events";
   for (const event of events) {
     if (event.specversion !== "1.0") return "another version";
@@ -57,7 +60,8 @@ function findProblem({ url, method, headers }: IncomingMessage, events: unknown)
       (name) => typeof event[name] === "string" && event[name] !== "",
     );
     if (!isComplete) return "an attribute is missing";
-    if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(event.time)) return "not a time of RFC 3339";
+    if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(event.time))
+      return "not a time of RFC 3339";
     const key = `${event.source} ${event.id}`;
     if (!counted.has(key)) counted.set(key, event);
   }

@@ -115,20 +115,23 @@ await describeWithService(POSTGRES, (url) => {
       },
     );
 
-    it.each(["time", "charge", "duration"] as const)("pages sorted by %s are those of the ledger", async (sort) => {
-      for (const order of ["ascending", "descending"] as const) {
-        const query = { ...PERIOD, sort, order, limit: 30 };
-        let cursor: string | undefined;
-        let pages = 0;
-        do {
-          const page = await gateway.usage.page({ ...query, cursor });
-          expect(page).toEqual(await ledger.history?.page({ ...query, cursor }));
-          cursor = page.next;
-          pages += 1;
-        } while (cursor !== undefined);
-        expect(pages).toBeGreaterThan(4);
-      }
-    });
+    it.each(["time", "charge", "duration"] as const)(
+      "pages sorted by %s are those of the ledger",
+      async (sort) => {
+        for (const order of ["ascending", "descending"] as const) {
+          const query = { ...PERIOD, sort, order, limit: 30 };
+          let cursor: string | undefined;
+          let pages = 0;
+          do {
+            const page = await gateway.usage.page({ ...query, cursor });
+            expect(page).toEqual(await ledger.history?.page({ ...query, cursor }));
+            cursor = page.next;
+            pages += 1;
+          } while (cursor !== undefined);
+          expect(pages).toBeGreaterThan(4);
+        }
+      },
+    );
 
     it("has the same records, and finds each", async () => {
       expect(await collect(gateway.usage.records(PERIOD))).toEqual(await collect(ledger.records(PERIOD)));

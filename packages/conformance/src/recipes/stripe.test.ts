@@ -88,7 +88,8 @@ const RECORD = recordOf({
 });
 const many = (count: number): UsageRecord[] =>
   Array.from({ length: count }, (_, at) => ({ ...RECORD, id: `req_${at}` }));
-const sum = (): number => [...counted.values()].reduce((total, { payload }) => total + Number(payload.value), 0);
+const sum = (): number =>
+  [...counted.values()].reduce((total, { payload }) => total + Number(payload.value), 0);
 
 describe("the recipe for Stripe meters", () => {
   it("sends one event for a record, with the record's id and time", async () => {
