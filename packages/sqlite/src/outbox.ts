@@ -25,17 +25,17 @@ export function createOutbox(
   const entries = createEntryTable(database, now, (kind) => added.add(kind));
 
   const leaseRecords = async (
-    lease: EntryTable["leaseRecords"],
+    lease: "leaseRecords" | "leaseInOrder",
     options: LeaseOptions,
   ): Promise<readonly UsageRecord[]> => {
-    const { records, failures } = await write(() => lease(options));
+    const { records, failures } = await write(() => entries[lease](options));
     for (const failure of failures) options.onUnreadable?.(failure);
     return records;
   };
 
   const leases: { [Kind in OutboxKind]: (options: LeaseOptions) => Promise<readonly OutboxEntries[Kind][]> } =
     {
-      record: async (options) => await leaseRecords(entries.leaseRecords, options),
+      record: async (options) => await leaseRecords("leaseRecords", options),
       // A read first, so that it costs no transaction if nothing is due.
       alert: async (options) =>
         (await read(() => entries.hasAlert())) ? await write(() => entries.leaseAlerts(options)) : [],
@@ -48,7 +48,7 @@ export function createOutbox(
   const outbox: Outbox = {
     lease: async (kind, options) => await leases[kind](options),
     leaseInOrder: async (options) =>
-      (await read(() => entries.hasRecord())) ? await leaseRecords(entries.leaseInOrder, options) : [],
+      (await read(() => entries.hasRecord())) ? await leaseRecords("leaseInOrder", options) : [],
     done: async (_kind, ended) =>
       await write(() => {
         for (const entry of ended) {

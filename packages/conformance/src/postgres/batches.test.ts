@@ -20,7 +20,7 @@ const ROUNDS = 40;
  *
  * @param ledger its outbox has a clock at which all leases are over
  */
-async function deliverAndKill(ledger: OutboxLedger, args: readonly string[]): Promise<void> {
+async function assertDelivery(ledger: OutboxLedger, args: readonly string[]): Promise<void> {
   const start = () => spawnProgram(BATCH_PROCESS, args);
   const programs = [start(), start(), start()];
   await Promise.all(programs.map(({ started }) => started));
@@ -61,7 +61,7 @@ async function deliverAndKill(ledger: OutboxLedger, args: readonly string[]): Pr
     await ledger.outbox.done("record", records);
   }
   for (const caller of callersOf([...done, ...left])) {
-    const [oldest] = left.filter(isOf(caller));
+    const oldest = left.find(isOf(caller));
     const overtaking = [...done].filter(
       (id) => isOf(caller)(id) && oldest !== undefined && id > oldest && !left.includes(id),
     );
@@ -87,7 +87,7 @@ await describeWithService(POSTGRES, (url) => {
     const ledger = createPostgresLedger({ pool, schema });
     const later = createPostgresLedger({ pool, schema, now: inAnHour });
     await ledger.ready();
-    await deliverAndKill({ ...ledger, outbox: { ...later.outbox } }, [url, schema]);
+    await assertDelivery({ ...ledger, outbox: { ...later.outbox } }, [url, schema]);
     await Promise.all([ledger.close(), later.close()]);
   }, 60_000);
 });
@@ -102,6 +102,6 @@ it("no record is lost or overtaken when processes that deliver batches from SQLi
   const path = join(folder, "ledger.db");
   const ledger = createSqliteLedger({ path });
   const later = createSqliteLedger({ path, now: inAnHour });
-  await deliverAndKill({ ...ledger, outbox: { ...later.outbox } }, [path]);
+  await assertDelivery({ ...ledger, outbox: { ...later.outbox } }, [path]);
   await Promise.all([ledger.close(), later.close()]);
 }, 60_000);

@@ -22,7 +22,7 @@ export function usageBatches({ onUsageBatch }: UsageBatchesOptions): Feature {
   };
 }
 
-interface Batch {
+interface RecordBatch {
   /** That of its first record. */
   readonly id: string;
   readonly records: readonly UsageRecord[];
@@ -50,7 +50,7 @@ function createBatchDelivery(
   );
   let mayMoreWait = true;
   let hasDelivered = false;
-  const delivery = createDelivery<Batch>(
+  const delivery = createDelivery<RecordBatch>(
     outbox && {
       name: "onUsageBatch",
       countRoom: () => (mayMoreWait ? 1 : 0),
@@ -77,7 +77,7 @@ function createBatchDelivery(
     },
   );
 
-  let waiting: Waiting | undefined;
+  let waiting: NextPass | undefined;
   let isStopped = false;
   let last = Promise.resolve();
 
@@ -89,7 +89,7 @@ function createBatchDelivery(
     if (hasDelivered) void run();
   }
 
-  function beginWaiting(): Waiting {
+  function beginWaiting(): NextPass {
     const enough = new AbortController();
     const due = sleepByTimer(WAIT_MS, enough.signal);
     last = Promise.all([last, due]).then(runPass);
@@ -117,7 +117,7 @@ function createBatchDelivery(
 }
 
 /** A pass that has not begun. */
-interface Waiting {
+interface NextPass {
   /** How often it was asked for: about as many records wait. */
   count: number;
   /** Begins the pass. */
