@@ -28,12 +28,9 @@ const { openDelivery } = usageBatches({
   },
 });
 const delivery = openDelivery?.({ ledger, send: undefined, logger: { warn: log, error: log } });
-let isOpen = true;
-process.stdin.resume().once("end", () => {
-  isOpen = false;
-});
 write("started");
-while (isOpen) {
+process.stdin.resume();
+while (!process.stdin.readableEnded) {
   await delivery?.run(true);
   await sleep(20);
 }

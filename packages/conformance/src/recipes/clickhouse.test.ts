@@ -172,7 +172,7 @@ function describeRecipe(open: () => Promise<Engine> | Engine): void {
     engine.clear();
     tokens.length = 0;
     losesResponse = true;
-    await expect(insert([FIRST])).rejects.toThrow();
+    await expect(insert([FIRST])).rejects.toThrow("fetch failed");
     losesResponse = false;
     await insert([FIRST]);
     await insert([FIRST, SECOND]);

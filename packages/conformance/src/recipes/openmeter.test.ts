@@ -87,7 +87,7 @@ describe("the recipe for OpenMeter", () => {
 
   it("counts nothing twice when the response was lost and the batch comes again with a later record", async () => {
     losesResponse = true;
-    await expect(send([FIRST])).rejects.toThrow();
+    await expect(send([FIRST])).rejects.toThrow("fetch failed");
     losesResponse = false;
     await send([FIRST, SECOND]);
     expect(images()).toBe(5);
