@@ -18,7 +18,7 @@ it("a composed gateway reads reports from another source, although its own ledge
 });
 
 it("a source that lacks something is refused when the gateway is composed", () => {
-  const { history: _history, ...incomplete } = createMemoryLedger();
-  const features = [usage({ reports: incomplete as HistoryLedger })];
+  const incomplete = { ...createMemoryLedger(), history: undefined } as unknown as HistoryLedger;
+  const features = [usage({ reports: incomplete })];
   expect(() => composeGateway(SMALL, { families: [seedream], features })).toThrow(/reports must have/);
 });
