@@ -21,6 +21,7 @@ const FEATURES = [
   "health",
   "keyFunctions",
   "channelParameters",
+  "costs",
   "modelsList",
   "chatCompletions",
   "geminiEndpoint",

@@ -37,6 +37,7 @@ export {
   continuedCalls,
 } from "./features/continued-calls/continued-calls-feature.js";
 export { cors } from "./features/cors/cors-feature.js";
+export { type CostsOptions, costs } from "./features/costs/costs-feature.js";
 export { dashscopeTasks } from "./features/dashscope-tasks/dashscope-tasks-feature.js";
 export { type EstimatesApi, type EstimatesOptions, estimates } from "./features/estimate/estimate-feature.js";
 export { geminiEndpoint } from "./features/gemini-endpoint/gemini-endpoint-feature.js";
@@ -152,10 +153,10 @@ function checkOptions(options: ComposeOptions, families: readonly Family[]): Rea
   return byName;
 }
 
-/** Finds options that no feature would apply: limits, budgets, functions of keys, parameters of channels. */
+/** Finds options that no feature would apply: limits, budgets, functions of keys, parameters and costs of channels. */
 function* findMissing(
   { callers = [], models, channels }: ComposeOptions,
-  { admission, keySources, changeDialect, countsPeriods = false }: Contributed,
+  { admission, keySources, changeDialect, readCosts, countsPeriods = false }: Contributed,
 ): Iterable<OptionsProblem> {
   const limited = [
     ...callers.map((caller, index) => [caller, "callers", index] as const),
@@ -164,11 +165,12 @@ function* findMissing(
   for (const [{ limits }, ...path] of limited) {
     if (limits !== undefined && admission === undefined) yield needs([...path, "limits"], "limits");
   }
-  for (const [index, { apiKey, parameters }] of channels.entries()) {
+  for (const [index, { apiKey, parameters, costs: given }] of channels.entries()) {
     if (keySources === undefined && [apiKey].flat().some((key) => typeof key === "function"))
       yield needs(["channels", index, "apiKey"], "keyFunctions");
     if (parameters !== undefined && changeDialect === undefined)
       yield needs(["channels", index, "parameters"], "channelParameters");
+    if (given !== undefined && readCosts === undefined) yield needs(["channels", index, "costs"], "costs");
   }
   for (const [index, { budget }] of callers.entries()) {
     if (hasPeriod(budget) && !countsPeriods)

@@ -7,6 +7,7 @@ import { channelParameters } from "./features/channel-parameters/channel-paramet
 import { chatCompletions } from "./features/chat-completions/chat-completions-feature.js";
 import { continuedCalls } from "./features/continued-calls/continued-calls-feature.js";
 import { createCorsFeature } from "./features/cors/cors-feature.js";
+import { costs } from "./features/costs/costs-feature.js";
 import { dashscopeTasks } from "./features/dashscope-tasks/dashscope-tasks-feature.js";
 import { type EstimatesApi, estimates } from "./features/estimate/estimate-feature.js";
 import { geminiEndpoint } from "./features/gemini-endpoint/gemini-endpoint-feature.js";
@@ -108,6 +109,7 @@ function listFeatures(options: GatewayOptions) {
     options.results && createResultsFeature(options.results, afterImage),
     keyFunctions(),
     channelParameters(),
+    costs({ routing: options.routing }),
     continuedCalls({ byRunTasksOnly: ofTasks?.concurrency === 0 }),
     createTasksFeature<LoadedOptions>(ofTasks, { results: options.results, webhooks }),
     dashscopeTasks(),

@@ -75,6 +75,11 @@ export interface GatewayOptions extends Preferences {
   reference?: ReferencePage | undefined;
   /** The provider accounts that make the images. */
   channels: Loadable<readonly ChannelOptions[]>;
+  /**
+   * Which of the usable channels of the highest priority gets a request. `"priority"`: each, by its weight. `"cost"`: those with the
+   * lowest estimated cost, see `channels[].costs`, by their weights; those whose cost is not known come last. Default `"priority"`.
+   */
+  routing?: "priority" | "cost" | undefined;
   /** The callers and their keys. Set either this or `authenticate`. */
   callers?: Loadable<readonly CallerOptions[]> | undefined;
   /** Your own check of API keys. Set either this or `callers`. */

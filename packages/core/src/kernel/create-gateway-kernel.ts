@@ -219,13 +219,22 @@ function openKernel<Options extends RelatedOptions>(
 function createConfigure<Options extends RelatedOptions>(
   kernel: Kernel<Options>,
   contributions: readonly Contribution<object, Options>[],
-  { pauses, admission, images, history, keySources, changeDialect, countsPeriods = false }: Contributed,
+  contributed: Contributed,
 ): (checked: CheckedOptions<Options>) => Configured<Options> {
+  const { pauses, admission, images, history, rankChannels, countsPeriods = false } = contributed;
   const checks = [...contributions.map(({ beforeSend }) => beforeSend), kernel.beforeSend];
-  const permanent = { ...kernel, beforeSend: chain(checks), pauses, admission, images, history };
+  const permanent = {
+    ...kernel,
+    beforeSend: chain(checks),
+    pauses,
+    admission,
+    images,
+    history,
+    rankChannels,
+  };
   return ({ options, families }) => {
     const { authenticate, callers = [], billing } = options;
-    const own = configureKernel(options, families, { keySources, changeDialect });
+    const own = configureKernel(options, families, contributed);
     const transport = own.openTransport(kernel.transport, kernel.now);
     const callerRules = { hasBilling: billing !== undefined, canKeepPeriods: countsPeriods };
     const configured = { ...permanent, ...own, options, callerRules, transport };

@@ -4,6 +4,7 @@ import type { Delivery, DeliveryParts } from "../billing/delivery.js";
 import type { AttemptHistory } from "../channels/attempt-history.js";
 import type { ChangeDialect } from "../channels/channel.js";
 import type { Pauses } from "../channels/pauses.js";
+import type { RankChannels } from "../channels/select.js";
 import type { Chore } from "../contract/chore.js";
 import type { Cors } from "../contract/cors.js";
 import type { KeySources } from "../contract/key-source.js";
@@ -16,7 +17,7 @@ import type { Endpoint, GatewayRoute } from "../request/route.js";
 import type { ImageStage } from "../responses/image-stage.js";
 import type { Cooldown } from "../types.js";
 import type { Admission } from "./admission.js";
-import type { configureKernel } from "./kernel-configuration.js";
+import type { configureKernel, ReadCosts } from "./kernel-configuration.js";
 import type { createKernelParts } from "./kernel-parts.js";
 import type { Maintenance } from "./lifecycle.js";
 import type { PipelineParts } from "./pipeline.js";
@@ -104,6 +105,10 @@ export interface Contribution<Api extends object = object, Options extends Relat
   readonly keySources?: KeySources | undefined;
   /** Changes the calls of a channel. Called with each set of options that is loaded. */
   readonly changeDialect?: ChangeDialect | undefined;
+  /** Reads what channels cost the operator. Called with each set of options that is loaded. */
+  readonly readCosts?: ReadCosts | undefined;
+  /** Puts the channels of a call into an order. Default: that of their priorities. */
+  readonly rankChannels?: RankChannels | undefined;
   /** Which channels get no requests. */
   readonly pauses?: Pauses | undefined;
   /** Remembers the latest attempts of each channel. */

@@ -292,13 +292,24 @@ describe("export", () => {
     expect(status).toBe(200);
     expect(headers["content-disposition"]).toBe('attachment; filename="usage.csv"');
     const [head, ...lines] = text.split("\r\n");
-    expect(head).toMatch(/^\uFEFFtime,id,caller,.*,charge,endUser,tags$/);
+    expect(head).toMatch(/^\uFEFFtime,id,caller,.*,charge,cost,margin,endUser,tags$/);
     // Records of the same millisecond are in the order of their ids.
     expect(lines.toSorted()).toEqual([
       "",
-      expect.stringMatching(/,shop,.*,0\.2,(?:"'=cmd\|""1"",2"|'-1\+1),$/),
-      expect.stringMatching(/,shop,.*,0\.2,(?:"'=cmd\|""1"",2"|'-1\+1),$/),
+      expect.stringMatching(/,shop,.*,0\.2,,,(?:"'=cmd\|""1"",2"|'-1\+1),$/),
+      expect.stringMatching(/,shop,.*,0\.2,,,(?:"'=cmd\|""1"",2"|'-1\+1),$/),
     ]);
+  });
+
+  it("as CSV has the cost and the margin, which may be negative, as numbers", async () => {
+    const ledger = createMemoryLedger();
+    const { held: _held, ...facts } = RECORD;
+    const settled = { channel: "ark", upstreamModel: MODEL, status: 200, images: 1, durationMs: 1 };
+    await ledger.settle({ ...facts, ...settled, state: "settled", charge: "0.2", cost: "0.25" });
+    const studio = openStudio({}, { ledger });
+
+    const { text } = await studio.send({ path: address("records/export", { format: "csv" }) });
+    expect(text.split("\r\n")[1]).toMatch(/,0\.2,0\.25,-0\.05,,$/);
   });
 
   it.each([
@@ -367,7 +378,7 @@ describe("export", () => {
     }
     const lines = readCsv(text, ",").slice(1, -1);
     expect(lines.map((line) => [line.length, withoutMarks(line.at(-2))])).toEqual(
-      endUsers.map((endUser) => [18, withoutMarks(endUser)]),
+      endUsers.map((endUser) => [20, withoutMarks(endUser)]),
     );
   });
 
