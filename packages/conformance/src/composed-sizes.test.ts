@@ -13,6 +13,7 @@ const FEATURES = [
   "budgets",
   "alerts",
   "usage",
+  "usageBatches",
   "estimates",
   "refusals",
   "continuedCalls",

@@ -54,7 +54,8 @@ export {
 } from "./features/signed-in-users/signed-in-users-feature.js";
 export { type TaskLinks, type TasksApi, tasks } from "./features/tasks/tasks-feature.js";
 export { type TelemetryOptions, telemetry } from "./features/telemetry/telemetry-feature.js";
-export { type UsageApi, usage } from "./features/usage/usage-feature.js";
+export { type UsageApi, type UsageOptions, usage } from "./features/usage/usage-feature.js";
+export { type UsageBatchesOptions, usageBatches } from "./features/usage-batches/usage-batches-feature.js";
 export { type WebhooksApi, type WebhooksFeature, webhooks } from "./features/webhooks/webhooks-feature.js";
 export type { ComposedGateway } from "./kernel/create-gateway-kernel.js";
 export type { Configured, Contribution, Feature, Kernel } from "./kernel/feature.js";

@@ -1,4 +1,5 @@
 import { createAuthenticator, findByHash, findByOperator, findInTurn } from "../auth/authenticate.js";
+import { createRecordDelivery } from "../billing/delivery.js";
 import type { MinimalLedger } from "../billing/ledger.js";
 import { healthIdsOf } from "../channels/channel.js";
 import { overloaded } from "../errors.js";
@@ -188,13 +189,17 @@ function openKernel<Options extends RelatedOptions>(
   const now = dependencies.now ?? Date.now;
   const { contributed } = lateBound;
   const ownLogger = createSafeLogger(options.logger ?? consoleLogger);
-  const { observation } = joinParts(
-    features.map((feature) => ({ observation: feature.observe?.(ownLogger, now) })),
+  const { observation, openDelivery = createRecordDelivery } = joinParts(
+    features.map((feature) => ({
+      observation: feature.observe?.(ownLogger, now),
+      openDelivery: feature.openDelivery,
+    })),
   );
   const logger = observation?.logger ?? ownLogger;
   const context = {
     ledger,
     logger,
+    openDelivery,
     shareCooldown: (id: string, cooldown: Cooldown | undefined) =>
       contributed().shareCooldown?.(id, cooldown),
     // Only an admission has limits on requests at once.

@@ -1,5 +1,6 @@
 import type { FindCaller, FindSignedIn } from "../auth/authenticate.js";
 import type { CallerRules } from "../auth/check-caller.js";
+import type { Delivery, DeliveryParts } from "../billing/delivery.js";
 import type { AttemptHistory } from "../channels/attempt-history.js";
 import type { ChangeDialect } from "../channels/channel.js";
 import type { Pauses } from "../channels/pauses.js";
@@ -33,6 +34,8 @@ export interface Feature<Api extends object = object, Options extends RelatedOpt
   readonly name: string;
   /** Observes calls. Called before the features are set up. A gateway can have one feature with it. */
   observe?(logger: Logger, now: () => number): CallObservation | undefined;
+  /** Delivers the usage records in place of `onUsage`. Called as `observe` is. A gateway can have one feature with it. */
+  readonly openDelivery?: ((parts: DeliveryParts) => Delivery) | undefined;
   /** Called once, when the gateway is created. Throws for wrong options. */
   setup(kernel: Kernel<Options>): Contribution<Api, Options>;
 }

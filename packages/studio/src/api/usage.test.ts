@@ -45,6 +45,33 @@ function withoutHistory(): Ledger {
 }
 
 describe("usage over time", () => {
+  it("is that of another source of reports, if the gateway has one; balances are those of the ledger", async () => {
+    const other = createMemoryLedger() as HistoryLedger;
+    await other.settle({
+      id: "req-1",
+      time: FROM,
+      caller: "shop",
+      group: "default",
+      model: MODEL,
+      operation: "generate",
+      state: "settled",
+      channel: "ark",
+      upstreamModel: MODEL,
+      status: 200,
+      images: 7,
+      charge: "70",
+      durationMs: 1,
+    });
+    const studio = openStudio({}, { reports: other });
+    await makeImages(studio, [1]);
+
+    const { json } = await studio.send({ path: address("usage", { ...PERIOD, by: "caller" }) });
+
+    expect(json).toMatchObject({ series: { total: { sums: { requests: 1, images: 7, charge: "70" } } } });
+    expect(await studio.gateway.usage.find("req-1")).toMatchObject({ charge: "70" });
+    expect(await studio.gateway.usage.balance("shop")).toEqual({ settled: "0.2", held: "0" });
+  });
+
   it("has the sums of the period and its lines, also for a viewer", async () => {
     const studio = openStudio({ authorize: () => "viewer" });
     await makeImages(studio, [1, 2]);
