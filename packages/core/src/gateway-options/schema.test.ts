@@ -60,7 +60,10 @@ describe("options are taken", () => {
     ["an admission store", { admission: createMemoryAdmissionStore() }],
     ["how long responses are stored", { idempotency: { seconds: 1 } }],
     ["how large stored responses may be", { idempotency: { maxResponseBytes: 1 } }],
-    ["how many requests wait", { limits: { waitSeconds: 0.5 }, waiting: { maxRequests: 1, maxRequestsPerCaller: 1 } }],
+    [
+      "how many requests wait",
+      { limits: { waitSeconds: 0.5 }, waiting: { maxRequests: 1, maxRequestsPerCaller: 1 } },
+    ],
     ["bytes in flight", { maxBytesInFlight: 1 }],
     ["a share for one caller", { maxCallerShare: 1 }],
     ["limits of slow bodies", { bodyLimits: { minBytesPerSecond: 1, slowAfterSeconds: 3_600 } }],

@@ -173,7 +173,7 @@ export class WaitingRequests {
       if (waiting.client.signal.aborted) throw new GatewayError("client_closed_request", "The client left.");
       const waitedMs = Math.max(0, now() - waiter.since);
       const isLast = waitedMs >= waiter.wait.waitMs;
-      if (isLast || this.#mayAsk(waiter)) {
+      if (this.#mayAsk(waiter)) {
         waiter.isDue = false;
         waiter.hasPlace = true;
         const decision = await waiting.ask(waiting.request, { waitedMs, leaseMs: isLast ? 0 : LEASE_MS });
@@ -184,12 +184,12 @@ export class WaitingRequests {
         }
         this.#move(waiter, wait);
       }
+      // Those before it came earlier, so their time ends earlier too, and they wake it.
       const leftMs = waiter.wait.waitMs - Math.max(0, now() - waiter.since);
-      const sleepMs = Math.max(
-        0,
-        Math.min(MAX_SLEEP_MS, leftMs, this.#isFirst(waiter) ? waiter.wait.retryMs : leftMs),
-      );
-      if (!waiter.isWoken) await waiter.sleep((signal) => sleep(sleepMs, signal));
+      const sleepMs = this.#isFirst(waiter)
+        ? Math.max(0, Math.min(waiter.wait.retryMs, leftMs))
+        : MAX_SLEEP_MS;
+      if (!waiter.isWoken) await waiter.sleep((signal) => sleep(Math.min(sleepMs, MAX_SLEEP_MS), signal));
     }
   }
 
