@@ -56,7 +56,10 @@ export function createMetrics(meter: Meter): Metrics {
     "calotype.time_to_first_image",
     "From the arrival of a request to its first image.",
   );
-  const waits = inSeconds("calotype.wait.duration", "How long a request waited for its limits, if it waited.");
+  const waits = inSeconds(
+    "calotype.wait.duration",
+    "How long a request waited for its limits, if it waited.",
+  );
   const attempts = inSeconds(
     "calotype.attempt.duration",
     "From sending a request to a provider to the head of its response, or to the failure.",

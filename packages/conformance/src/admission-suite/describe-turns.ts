@@ -5,6 +5,7 @@ import { idempotencyOf, kindOf, LEASE_MS, requestOf, SHORT_MS, slotOf, windowOf 
 
 const FORGET = { kind: "forget" } as const;
 const wait = (waitedMs = 0, leaseMs = LEASE_MS) => ({ waitedMs, leaseMs });
+const windows = (cost: number) => ({ windows: [windowOf({ limit: 4, cost })] });
 const PASSING = wait(0, 0);
 
 /** The turns of requests that wait. Only for stores that hand out turns. */
@@ -58,7 +59,6 @@ export function describeTurns(open: OpenStore): void {
     });
 
     it("for a window keeps smaller ones from passing it, and counts nothing meanwhile", async () => {
-      const windows = (cost: number) => ({ windows: [windowOf({ limit: 4, cost })] });
       await ask(requestOf(windows(1)), PASSING);
       const large = requestOf(windows(4));
       expect(await ask(large)).toBe("limited");

@@ -1,3 +1,4 @@
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
 import OpenAI from "openai";
@@ -13,6 +14,7 @@ const CALLERS = Array.from({ length: 10 }, (_, index) => ({
   id: `caller-${index}`,
   key: `waiting-canary-${index}`,
 }));
+const IMAGE = "https://ark.test/1.png";
 const PATIENCE = { timeout: 30_000, interval: 20 };
 
 await describeWithService(REDIS, (redisUrl) => {
@@ -28,10 +30,8 @@ await describeWithService(REDIS, (redisUrl) => {
     const seen: { readonly prompt: string; readonly at: number }[] = [];
     const most = { ofOneCaller: 0 };
     const provider = await listen((request, response) => {
-      let body = "";
-      request.setEncoding("utf8").on("data", (chunk: string) => (body += chunk));
-      request.once("end", async () => {
-        const { prompt } = JSON.parse(body);
+      const respond = async (): Promise<void> => {
+        const { prompt } = JSON.parse(await text(request));
         const [caller = ""] = prompt.split(" ");
         seen.push({ prompt, at: performance.now() });
         running.set(caller, (running.get(caller) ?? 0) + 1);
@@ -39,10 +39,9 @@ await describeWithService(REDIS, (redisUrl) => {
         await sleep(imageMs);
         running.set(caller, (running.get(caller) ?? 0) - 1);
         response.setHeader("content-type", "application/json");
-        response.end(
-          JSON.stringify({ data: [{ url: "https://ark.test/1.png" }], usage: { generated_images: 1 } }),
-        );
-      });
+        response.end(JSON.stringify({ data: [{ url: IMAGE }], usage: { generated_images: 1 } }));
+      };
+      void respond();
     });
     ends.push(() => provider.close());
     const plan: WaitingPlan = { redisUrl, prefix, baseUrl: `${provider.url}/api/v3`, callers: CALLERS };
@@ -77,7 +76,7 @@ await describeWithService(REDIS, (redisUrl) => {
       // A request has its place in Redis when it was refused.
       await sleep(60);
     }
-    expect(new Set(await Promise.all(images))).toEqual(new Set(["https://ark.test/1.png"]));
+    expect(new Set(await Promise.all(images))).toEqual(new Set([IMAGE]));
     expect(most.ofOneCaller).toBe(1);
     expect(seen.map(({ prompt }) => Number(prompt.split(" ")[1]))).toEqual(images.map((_, index) => index));
   }, 60_000);
@@ -92,7 +91,7 @@ await describeWithService(REDIS, (redisUrl) => {
     const nine = await Promise.all(
       CALLERS.slice(1).map((_, index) => generate(servers[index % 3], index + 1, "one")),
     );
-    expect(nine).toEqual(nine.map(() => "https://ark.test/1.png"));
+    expect(nine).toEqual(nine.map(() => IMAGE));
     expect(most.ofOneCaller).toBe(1);
     // All nine were sent before the caller with a thousand had its third turn.
     const third =
@@ -110,9 +109,9 @@ await describeWithService(REDIS, (redisUrl) => {
     const lost = [0, 1, 2].map((index) => generate(first, 0, `lost ${index}`));
     const failed = Promise.allSettled(lost);
     const alive = generate(second, 0, "alive");
-    first?.kill();
+    await first?.kill();
     expect((await failed).filter(({ status }) => status === "rejected").length).toBeGreaterThan(0);
-    expect(await Promise.all([running, alive])).toEqual(["https://ark.test/1.png", "https://ark.test/1.png"]);
+    expect(await Promise.all([running, alive])).toEqual([IMAGE, IMAGE]);
     expect(most.ofOneCaller).toBe(1);
   }, 60_000);
 });

@@ -18,11 +18,11 @@ export interface Admission {
     call: NormalizedCall,
     moment: LimitedMoment,
     repeatable?: Repeatable,
-  ): Promise<Admitted | Replayed | Waiting>;
+  ): Promise<Admitted | Replayed | WaitingCall>;
 }
 
 /** The call is over a limit, and waits. `turn` rejects with a GatewayError if its time is over. */
-export type Waiting = { readonly kind: "waiting"; readonly turn: Promise<Admitted | Replayed> };
+export type WaitingCall = { readonly kind: "waiting"; readonly turn: Promise<Admitted | Replayed> };
 
 /**
  * Which limits apply: all of them; for a task that is submitted, the rates; for a task that runs, the concurrency. The

@@ -46,7 +46,7 @@ export const seconds = z.optional(
 );
 
 /** The longest time for which a request waits for its limits. */
-export const MAX_WAIT_SECONDS = 300;
+const MAX_WAIT_SECONDS = 300;
 
 const limit = z.optional(z.nullable(whole(1)));
 

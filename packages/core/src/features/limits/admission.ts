@@ -9,7 +9,7 @@ import type {
   LimitedMoment,
   Repeatable,
   Replayed,
-  Waiting,
+  WaitingCall,
 } from "../../kernel/admission.js";
 import type { NormalizedCall } from "../../kernel/normalized-call.js";
 import type { Logger } from "../../logger.js";
@@ -77,7 +77,7 @@ async function admit(
   call: NormalizedCall,
   moment: LimitedMoment,
   repeatable?: Repeatable,
-): Promise<Admitted | Replayed | Waiting> {
+): Promise<Admitted | Replayed | WaitingCall> {
   const limits = findLimits(call, moment);
   const idempotency = repeatable && findIdempotency(call, repeatable);
   const pauses = parts.pauses();
