@@ -79,8 +79,8 @@ const FIGURES: readonly (Counted | Bounded)[] = [
   { ...promisesForChunks("10 events of 1 MB"), today: 50, goal: 50 },
   { ...promisesFor("a form with 3 files of 10 MB"), today: 3122, goal: 3122 },
   { ...promisesFor("JSON with 3 data URLs of 4 MB"), today: 77, goal: 77 },
-  { counts: "hundreds of bytes for Workers: all features", today: 1799, goal: 1400, count: countBundle(ALL) },
-  { counts: "hundreds of bytes for Workers: seedream", today: 1121, goal: 750, count: countBundle(SEEDREAM) },
+  { counts: "hundreds of bytes for Workers: all features", today: 1825, goal: 1400, count: countBundle(ALL) },
+  { counts: "hundreds of bytes for Workers: seedream", today: 1124, goal: 750, count: countBundle(SEEDREAM) },
   { counts: "hundreds of bytes for Workers: billing", today: 170, goal: 164, count: countBundle(BILLING) },
   { counts: "import of core, over undici", today: 2, goal: 1.3, measure: compareToUndici },
   { counts: "classes that iterate over bytes", today: 5, goal: 5, count: () => countCode(ITERATOR) },
@@ -94,7 +94,7 @@ const FIGURES: readonly (Counted | Bounded)[] = [
   { counts: "files at the root of core/src", today: 17, goal: 5, count: countRootFiles },
   {
     counts: "hundreds of lines of tests of the kernel, with conformance",
-    today: 822,
+    today: 825,
     goal: 700,
     count: countLinesOfTests,
   },
@@ -113,7 +113,7 @@ it.each(BOUNDED)("$counts: at most $today, in the end $goal", async ({ today, me
 
 /** A new feature or family adds its line. The kernel is everything else in core. */
 const HUNDREDS_OF_LINES: Readonly<Record<string, number>> = {
-  kernel: 293,
+  kernel: 294,
   "families/bfl": 3,
   "families/fal": 3,
   "families/fields": 4,
@@ -138,7 +138,7 @@ const HUNDREDS_OF_LINES: Readonly<Record<string, number>> = {
   "features/health": 3,
   "features/key-command": 10,
   "features/key-functions": 3,
-  "features/limits": 14,
+  "features/limits": 20,
   "features/memory-ledger": 1,
   "features/models-list": 2,
   "features/openapi": 15,
