@@ -6,6 +6,7 @@ import { describeCounts } from "./admission-suite/describe-counts.js";
 import { describeHostileKeys } from "./admission-suite/describe-hostile-keys.js";
 import { describeIdempotency } from "./admission-suite/describe-idempotency.js";
 import { describePauses } from "./admission-suite/describe-pauses.js";
+import { describeTurns } from "./admission-suite/describe-turns.js";
 import { describeWindows } from "./admission-suite/describe-windows.js";
 import type { OpenStore } from "./admission-suite/open-store.js";
 
@@ -20,5 +21,6 @@ export function describeAdmissionStore(name: string, open: OpenStore): void {
     describeCooldowns(open);
     describePauses(open);
     describeHostileKeys(open);
+    describeTurns(open);
   });
 }

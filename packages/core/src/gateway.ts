@@ -101,7 +101,12 @@ function listFeatures(options: GatewayOptions) {
     telemetry(options),
     createCorsFeature(options.cors),
     createSignedInUsersFeature({ publicUrl: options.results?.publicUrl }),
-    createLimitsFeature({ admission, limits: options.limits, idempotency: options.idempotency }),
+    createLimitsFeature({
+      admission,
+      limits: options.limits,
+      idempotency: options.idempotency,
+      waiting: options.waiting,
+    }),
     options.chatCompletions === true ? chatCompletions() : undefined,
     // Before the list of models, which has paths that begin in the same way.
     options.geminiEndpoint === true ? geminiEndpoint() : undefined,

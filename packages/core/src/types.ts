@@ -94,6 +94,11 @@ export interface CallerLimits {
   readonly imagesPerMinute?: number | null | undefined;
   /** Concurrent requests; a stream counts until it ends. A whole number of at least 1. */
   readonly concurrent?: number | null | undefined;
+  /**
+   * How long a request that is over one of these limits waits for its turn, in seconds, before it gets a 429: 0 to 300. The
+   * limits of a model that have none use that of the caller. Default 0.
+   */
+  readonly waitSeconds?: number | null | undefined;
 }
 
 /** A valid request, before a channel is selected. */

@@ -55,6 +55,7 @@ export class ObservedCall implements CallObserver {
   readonly #providers = new Map<string, string>();
   #isHeld = false;
   #firstImageMs: number | undefined;
+  #waitedMs: number | undefined;
   #errorType: string | undefined;
   #record: SettledRecord | undefined;
 
@@ -105,6 +106,12 @@ export class ObservedCall implements CallObserver {
     const content = prompt.slice(0, MAX_PROMPT_LENGTH);
     const messages = [{ role: "user", parts: [{ type: "text", content }] }];
     this.#span.setAttribute(ATTRIBUTES.inputMessages, JSON.stringify(messages));
+  }
+
+  waited(ms: number): void {
+    this.#waitedMs = ms;
+    this.#span.addEvent("calotype.waited");
+    this.#span.setAttribute(ATTRIBUTES.wait, ms / 1000);
   }
 
   held(amount: string | null): void {
@@ -182,7 +189,12 @@ export class ObservedCall implements CallObserver {
 
   ended(): void {
     const durationMs = performance.now() - this.#beganAt;
-    const ended = { durationMs, firstImageMs: this.#firstImageMs, record: this.#record };
+    const ended = {
+      durationMs,
+      firstImageMs: this.#firstImageMs,
+      waitedMs: this.#waitedMs,
+      record: this.#record,
+    };
     this.#parts.metrics.callEnded(ended, this.#attributes(), this.#context);
     this.#span.end();
   }

@@ -34,6 +34,8 @@ interface EndedCall {
   readonly durationMs: number;
   /** `undefined` if no image came. */
   readonly firstImageMs: number | undefined;
+  /** `undefined` if it did not wait for its limits. */
+  readonly waitedMs: number | undefined;
   /** Set if the call was charged. */
   readonly record: SettledRecord | undefined;
 }
@@ -53,6 +55,10 @@ export function createMetrics(meter: Meter): Metrics {
   const firstImages = inSeconds(
     "calotype.time_to_first_image",
     "From the arrival of a request to its first image.",
+  );
+  const waits = inSeconds(
+    "calotype.wait.duration",
+    "How long a request waited for its limits, if it waited.",
   );
   const attempts = inSeconds(
     "calotype.attempt.duration",
@@ -97,8 +103,9 @@ export function createMetrics(meter: Meter): Metrics {
     description: "1 for the state that the channel has, 0 for the others.",
   });
   return {
-    callEnded({ durationMs, firstImageMs, record }, attributes, context) {
+    callEnded({ durationMs, firstImageMs, waitedMs, record }, attributes, context) {
       operations.record(durationMs / 1000, attributes, context);
+      if (waitedMs !== undefined) waits.record(waitedMs / 1000, attributes, context);
       if (record === undefined) return;
       if (firstImageMs !== undefined && record.images > 0) {
         firstImages.record(firstImageMs / 1000, attributes, context);

@@ -52,6 +52,7 @@ export const ATTRIBUTES = {
   cooldownUntil: "calotype.cooldown.until",
   cooldownReason: "calotype.cooldown.reason",
   limit: "calotype.limit",
+  wait: "calotype.wait.duration",
   clientLeft: "calotype.client.disconnected",
   inputMessages: "gen_ai.input.messages",
 } as const;

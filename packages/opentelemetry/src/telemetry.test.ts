@@ -317,6 +317,28 @@ describe("metrics", () => {
     expect(text).not.toMatch(/secret|not-configured|web-shop/);
   });
 
+  it("have how long requests waited for their limits, also of those that were refused", async () => {
+    const sdk = registerSdk();
+    const limits = { concurrent: 1, waitSeconds: 0.3 };
+    const { promise: held, resolve: end } = Promise.withResolvers<void>();
+    const { post } = createObservedGateway(
+      async () => {
+        await held;
+        return Response.json(RESPONSE);
+      },
+      { limits },
+    );
+    const first = post();
+    const second = await post();
+    end();
+    expect([(await first).status, second.status]).toEqual([200, 429]);
+    await waitForCalls(sdk.spans, 2);
+    const text = await sdk.prometheus();
+    expect(text).toMatch(/calotype_wait_duration_count\{[^}]*error_type="rate_limit_exceeded"[^}]*\} 1/);
+    const waits = sdk.spans().map(({ attributes }) => attributes["calotype.wait.duration"]);
+    expect(waits.filter((wait) => wait !== undefined)).toEqual([expect.closeTo(0.3, 0)]);
+  });
+
   it("have the caller if the operator asks for it", async () => {
     const sdk = registerSdk();
     const { post } = createObservedGateway(undefined, {}, { callerInMetrics: true });

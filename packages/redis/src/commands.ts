@@ -6,12 +6,23 @@ import type {
   Counts,
   CountsRequest,
   IdempotencyOutcome,
+  Turn,
   WindowState,
 } from "@calotype/core/stores";
 import { isReplyError, type RunScript } from "./client.js";
 import { type KeyNames, toSafeString } from "./keys.js";
 import type { RunningRequest } from "./renew-leases.js";
-import { ADMIT, FINISH, PROBE, READ_COUNTS, RENEW, SET_COOLDOWN } from "./scripts.js";
+import {
+  ADMIT,
+  ADMIT_IN_TURN,
+  FINISH,
+  GIVE_UP,
+  PROBE,
+  READ_COUNTS,
+  RENEW,
+  type Script,
+  SET_COOLDOWN,
+} from "./scripts.js";
 import {
   findState,
   type StateList,
@@ -26,7 +37,8 @@ import {
 /** What the store asks of Redis. Each command is one round trip. A command rejects with the error of the client. */
 export interface Commands {
   /** @throws UnreadableError for a reply or a value of another version */
-  admit(request: AdmissionRequest): Promise<AdmissionDecision>;
+  admit(request: AdmissionRequest, turn?: Turn): Promise<AdmissionDecision>;
+  giveUpTurn(request: AdmissionRequest): Promise<void>;
   finish(request: AdmissionRequest, outcome: IdempotencyOutcome): Promise<void>;
   /** @throws UnreadableError for a reply or a value of another program */
   readCounts(request: CountsRequest): Promise<Counts>;
@@ -59,18 +71,21 @@ export function createCommands({ run, keys, maxResponseBytes, leaseMs }: Command
   // On a cluster one script cannot use two hash tags. The cooldowns are then a second script, sent at the same time.
   let isSplit = false;
 
-  const runAdmit = async (request: AdmissionRequest, names: string[], args: string[]): Promise<unknown[]> => {
-    if (!needsState(request)) return toArray(await run(ADMIT, names, args));
+  const runAdmit = async (
+    request: AdmissionRequest,
+    { script, names, args }: AdmitInput,
+  ): Promise<unknown[]> => {
+    if (!needsState(request)) return toArray(await run(script, names, args));
     if (!isSplit) {
       try {
-        return toArray(await run(ADMIT, [...names, keys.cooldowns], args));
+        return toArray(await run(script, [...names, keys.cooldowns], args));
       } catch (error) {
         if (!isReplyError(error, "CROSSSLOT")) throw error;
         isSplit = true;
       }
     }
     const [reply, others] = await Promise.all([
-      run(ADMIT, names, args),
+      run(script, names, args),
       run(ADMIT, [keys.cooldowns], ["0", "0", "0"]),
     ]);
     const decided = toArray(reply);
@@ -84,9 +99,12 @@ export function createCommands({ run, keys, maxResponseBytes, leaseMs }: Command
   };
 
   return {
-    async admit(request) {
-      const { names, args } = toAdmitInput(keys, request, leaseMs);
-      const reply = await runAdmit(request, names, args);
+    async admit(request, turn) {
+      const input = toAdmitInput(keys, request, leaseMs);
+      const reply = await runAdmit(
+        request,
+        turn === undefined ? input : inTurn(keys, request, { input, turn }),
+      );
       try {
         const { decision, state } = readReply(reply, request);
         if (state !== undefined) lastState = state;
@@ -94,6 +112,16 @@ export function createCommands({ run, keys, maxResponseBytes, leaseMs }: Command
       } catch (cause) {
         throw new UnreadableError(UNREADABLE, { cause });
       }
+    },
+
+    async giveUpTurn({ id, caller, idempotency }) {
+      const names = [keys.line(caller)];
+      const args = [toSafeString(id)];
+      if (idempotency !== undefined) {
+        names.push(keys.idempotency(caller, idempotency.key));
+        args.push(toRunningValue(idempotency, id));
+      }
+      await run(GIVE_UP, names, args);
     },
 
     async finish({ id, caller, concurrency, idempotency }, outcome) {
@@ -160,7 +188,32 @@ interface ScriptInput {
   readonly args: string[];
 }
 
-function toAdmitInput(keys: KeyNames, request: AdmissionRequest, maxLeaseMs: number): ScriptInput {
+/** The input of one of the two scripts that admit. */
+interface AdmitInput extends ScriptInput {
+  readonly script: Script;
+}
+
+function inTurn(
+  keys: KeyNames,
+  { id, caller, concurrency, idempotency }: AdmissionRequest,
+  { input, turn }: { readonly input: AdmitInput; readonly turn: Turn },
+): AdmitInput {
+  const { names, args } = input;
+  const hasId = concurrency.length > 0 || idempotency !== undefined;
+  const leaseMs = turn.leaseMs === 0 ? "0" : toMilliseconds(turn.leaseMs);
+  return {
+    script: ADMIT_IN_TURN,
+    names: [...names, keys.line(caller)],
+    args: [
+      ...args,
+      ...(hasId ? [] : [toSafeString(id)]),
+      String(Math.max(0, Math.round(turn.waitedMs))),
+      leaseMs,
+    ],
+  };
+}
+
+function toAdmitInput(keys: KeyNames, request: AdmissionRequest, maxLeaseMs: number): AdmitInput {
   const { id, caller, windows, concurrency, idempotency } = request;
   const names = [
     ...windows.map(({ key }) => keys.window(caller, key)),
@@ -180,7 +233,7 @@ function toAdmitInput(keys: KeyNames, request: AdmissionRequest, maxLeaseMs: num
   } else if (concurrency.length > 0) {
     args.push(toSafeString(id));
   }
-  return { names, args };
+  return { script: ADMIT, names, args };
 }
 
 /** No lease is extended beyond the end of the request's own lease. */

@@ -32,6 +32,7 @@ describe("the keys of a caller", () => {
         keys.window(caller, key),
         keys.slots(caller, key),
         keys.idempotency(caller, key),
+        keys.line(caller),
         keys.probe(caller),
       ]);
       expect(names.filter((name) => !name.isWellFormed())).toEqual([]);
@@ -51,7 +52,11 @@ describe("the keys of a caller", () => {
         keys.idempotency(caller, key),
       ]),
     );
-    names.push(keys.cooldowns, keys.cooldownProbe, ...HOSTILE.map((caller) => keys.probe(caller)));
+    names.push(
+      keys.cooldowns,
+      keys.cooldownProbe,
+      ...HOSTILE.flatMap((caller) => [keys.probe(caller), keys.line(caller)]),
+    );
     expect(new Set(names).size).toBe(names.length);
   });
 

@@ -3,6 +3,8 @@ export interface KeyNames {
   window(caller: string, key: string): string;
   slots(caller: string, key: string): string;
   idempotency(caller: string, key: string): string;
+  /** The places of the requests of this caller that wait. */
+  line(caller: string): string;
   /** Written to find out whether Redis accepts writes for this caller. */
   probe(caller: string): string;
   /** Written to find out whether Redis accepts writes of cooldowns. */
@@ -20,6 +22,7 @@ export function createKeyNames(prefix: string): KeyNames {
     // `places` and `claim` are the names of version 0.1.
     slots: (caller, key) => name(caller, "places", key),
     idempotency: (caller, key) => name(caller, "claim", key),
+    line: (caller) => `${prefix}{${toTag(caller)}}:line`,
     probe: (caller) => `${prefix}{${toTag(caller)}}:probe`,
     cooldownProbe: `${prefix}{cooldowns}:probe`,
     cooldowns: `${prefix}{cooldowns}`,

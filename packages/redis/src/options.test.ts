@@ -19,6 +19,8 @@ describe("createRedisAdmissionStore", () => {
     for (const one of [client, createClient()]) {
       expect(Object.keys(createRedisAdmissionStore({ client: one }))).toEqual([
         "admit",
+        "admitInTurn",
+        "giveUpTurn",
         "finish",
         "readCounts",
         "ping",

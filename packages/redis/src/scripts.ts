@@ -25,7 +25,20 @@ export interface Script {
  * The script may run twice for one request, because a client sends it again if the connection was lost before the
  * reply. The request's own slot and idempotency key are therefore no obstacle, and a refusal removes them.
  */
-export const ADMIT = createScript(`
+export const ADMIT = createScript(admitSource(false));
+
+/**
+ * The same in turn: a request is also refused while another one of the caller has a place at one of its limits and has waited longer.
+ *
+ * KEYS: after the idempotency key, the places: a hash by the request's id, with the beginning of the wait, the end of the lease and the
+ * key of the limit. ARGV: always has the request's id; at its end how long the request has waited, and the lease of its place, or 0 if
+ * it does not wait.
+ */
+export const ADMIT_IN_TURN = createScript(admitSource(true));
+
+function admitSource(isInTurn: boolean): string {
+  const inTurn = (source: string): string => (isInTurn ? source : "");
+  return `
 local call = redis.call
 local ARGV, KEYS = ARGV, KEYS
 local windows, slots = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -34,7 +47,7 @@ local claim = ARGV[3] == "1" and KEYS[windows + slots + 1]
 local claimed = claim and call("GET", claim)
 if claimed and claimed ~= ARGV[last + 1] then return {"claimed", claimed} end
 local cooldowns = {}
-if #KEYS > windows + slots + (claim and 1 or 0) then cooldowns = call("HGETALL", KEYS[#KEYS]) end
+if #KEYS > windows + slots + (claim and 1 or 0)${inTurn(" + 1")} then cooldowns = call("HGETALL", KEYS[#KEYS]) end
 
 local now = 0
 local function readClock()
@@ -45,6 +58,24 @@ local function readClock()
   return now
 end
 
+${inTurn(`
+local line = KEYS[windows + slots + (claim and 1 or 0) + 1]
+local waited, lease = tonumber(ARGV[#ARGV - 1]), tonumber(ARGV[#ARGV])
+local since, own, blocked = readClock() - waited, false, {}
+local places = call("HGETALL", line)
+for i = 1, #places, 2 do
+  if places[i] == ARGV[last] then own, since = true, tonumber(string.match(places[i + 1], "^%d+")) or since end
+end
+for i = 1, #places, 2 do
+  local begun, till, at = string.match(places[i + 1], "^(%d+) (%d+) (.*)$")
+  begun, till = tonumber(begun) or 0, tonumber(till) or 0
+  if till <= readClock() then
+    call("HDEL", line, places[i])
+  elseif begun < since or (begun == since and places[i] ~= ARGV[last] and (not own or places[i] < ARGV[last])) then
+    blocked[at] = true
+  end
+end
+`)}
 local full = 0
 for i = 1, slots do
   local key, limit = KEYS[windows + i], tonumber(ARGV[2 + 3 * windows + 2 * i])
@@ -53,6 +84,7 @@ for i = 1, slots do
     call("ZREMRANGEBYSCORE", key, "-inf", string.format("%d", readClock()))
     if full == 0 and call("ZCARD", key) >= limit then full = i end
   end
+  ${inTurn("if full == 0 and blocked[key] then full = i end")}
 end
 
 local kind, index = "admitted", 0
@@ -66,7 +98,7 @@ for i = 1, windows do
     rest = length
   end
   counts[i], rests[i] = count, rest
-  if index == 0 and cost > math.max(0, limit - (count - cost)) then kind, index = "limited", i end
+  if index == 0 and (cost > math.max(0, limit - (count - cost))${inTurn(" or blocked[key]")}) then kind, index = "limited", i end
 end
 
 if index == 0 and full > 0 then kind, index = "crowded", full end
@@ -84,9 +116,20 @@ if index > 0 then
     refused[1 + 2 * i], refused[2 + 2 * i] = counts[i] - cost, rests[i]
   end
   for i = 1, slots do call("ZREM", KEYS[windows + i], ARGV[last]) end
+  ${inTurn(`
+  if lease > 0 then
+    local at = KEYS[kind == "limited" and index or windows + index]
+    call("HSET", line, ARGV[last], string.format("%d %d ", since, readClock() + lease) .. at)
+    call("PEXPIRE", line, lease)
+    if claim then call("SET", claim, ARGV[last + 1], "PX", ARGV[last + 2]) end
+    return refused
+  end
+  if own then call("HDEL", line, ARGV[last]) end
+  `)}
   if claimed then call("DEL", claim) end
   return refused
 end
+${inTurn(`if own then call("HDEL", line, ARGV[last]) end`)}
 
 for i = 1, slots do
   local key, lease = KEYS[windows + i], tonumber(ARGV[3 + 3 * windows + 2 * i])
@@ -100,6 +143,18 @@ for i = 1, windows do
   admitted[2 + 2 * i], admitted[3 + 2 * i] = counts[i], rests[i]
 end
 return admitted
+`;
+}
+
+/**
+ * Forgets the place of a request, and frees its idempotency key.
+ *
+ * KEYS: the places, then the idempotency key if there is one. ARGV: 1 the request's id, 2 the value of the key.
+ */
+export const GIVE_UP = createScript(`
+redis.call("HDEL", KEYS[1], ARGV[1])
+if KEYS[2] and redis.call("GET", KEYS[2]) == ARGV[2] then redis.call("DEL", KEYS[2]) end
+return 1
 `);
 
 /**

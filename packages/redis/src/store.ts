@@ -4,6 +4,8 @@ import type {
   AdmissionRequest,
   AdmissionStore,
   IdempotencyOutcome,
+  Turn,
+  TurnStore,
 } from "@calotype/core/stores";
 import { AwayError, createAvailability } from "./availability.js";
 import { createRunScript } from "./client.js";
@@ -45,7 +47,7 @@ const DEFAULT_LEASE_SECONDS = 120;
  * });
  * ```
  */
-export function createRedisAdmissionStore(options: RedisAdmissionStoreOptions): AdmissionStore {
+export function createRedisAdmissionStore(options: RedisAdmissionStoreOptions): AdmissionStore & TurnStore {
   checkOptions(options);
   const { client, prefix = "calotype:", whenAway = "closed", logger = consoleLogger } = options;
   const { maxResponseBytes = DEFAULT_MAX_RESPONSE_BYTES } = options;
@@ -84,7 +86,7 @@ const FORGET: IdempotencyOutcome = { kind: "forget" };
  * Creates a store that works while Redis is away. The policy decides whether requests are refused or counted in this
  * process. When Redis is back, it gets the outcomes of the requests that ended in the meantime.
  */
-function createResilientStore(commands: Commands, options: ResilienceOptions): AdmissionStore {
+function createResilientStore(commands: Commands, options: ResilienceOptions): AdmissionStore & TurnStore {
   const { deadlineMs, leaseMs, whenAway, warn } = options;
   const localStore = createMemoryAdmissionStore();
   /** Ids of running requests that the local store has admitted. */
@@ -145,9 +147,15 @@ function createResilientStore(commands: Commands, options: ResilienceOptions): A
       for (const { request } of batch) if (!renewal.isRunning(request)) releaseLater(request);
     }
   };
-  const admitLocally = async (request: AdmissionRequest, cause: unknown): Promise<AdmissionDecision> => {
+  const admitLocally = async (
+    request: AdmissionRequest,
+    cause: unknown,
+    turn?: Turn,
+  ): Promise<AdmissionDecision> => {
     if (isRefusedAway(whenAway, request)) throw unavailable(cause);
-    const decision = await localStore.admit(request);
+    const decision = await (turn === undefined
+      ? localStore.admit(request)
+      : localStore.admitInTurn(request, turn));
     if (decision.kind !== "admitted") return decision;
     admittedLocally.add(request.id);
     renewal.begin(request);
@@ -166,27 +174,57 @@ function createResilientStore(commands: Commands, options: ResilienceOptions): A
     }
   };
 
-  return {
-    async admit(request) {
+  const admit = async (request: AdmissionRequest, turn?: Turn): Promise<AdmissionDecision> => {
+    try {
+      const decision = await availability.call({
+        send: () => commands.admit(request, turn),
+        probe: () => commands.probe(request.caller),
+        onLate: ({ kind }) => {
+          if (kind === "admitted") releaseLater(request);
+        },
+      });
+      if (decision.kind === "admitted") renewal.begin(request);
+      else if (turn !== undefined) keepWaiting(request, decision, turn);
+      return decision;
+    } catch (error) {
+      if (error instanceof UnreadableError) releaseLater(request);
+      if (!(error instanceof AwayError)) throw error;
       try {
-        const decision = await availability.call({
-          send: () => commands.admit(request),
+        return await admitLocally(request, error, turn);
+      } finally {
+        // The call was sent. Redis may have executed it although no reply came.
+        if (error.cause !== undefined) releaseLater(request);
+      }
+    }
+  };
+  /** Renews the idempotency key of a request that waits, as that of one that runs. */
+  const keepWaiting = (
+    request: AdmissionRequest,
+    { kind }: AdmissionDecision,
+    { leaseMs: ofPlace }: Turn,
+  ): void => {
+    if (request.idempotency === undefined) return;
+    const waits = ofPlace > 0 && (kind === "limited" || kind === "crowded");
+    if (!waits) renewal.end(request);
+    else if (!renewal.isRunning(request)) renewal.begin({ ...request, concurrency: [] });
+  };
+
+  return {
+    admit: (request) => admit(request),
+    admitInTurn: admit,
+
+    async giveUpTurn(request) {
+      renewal.end(request);
+      await localStore.giveUpTurn(request);
+      try {
+        await availability.call({
+          send: () => commands.giveUpTurn(request),
           probe: () => commands.probe(request.caller),
-          onLate: ({ kind }) => {
-            if (kind === "admitted") releaseLater(request);
-          },
         });
-        if (decision.kind === "admitted") renewal.begin(request);
-        return decision;
       } catch (error) {
-        if (error instanceof UnreadableError) releaseLater(request);
         if (!(error instanceof AwayError)) throw error;
-        try {
-          return await admitLocally(request, error);
-        } finally {
-          // The call was sent. Redis may have executed it although no reply came.
-          if (error.cause !== undefined) releaseLater(request);
-        }
+        // The place is forgotten when its lease ends.
+        finishLater(request, FORGET);
       }
     },
 

@@ -140,7 +140,7 @@ const HUNDREDS_OF_LINES: Readonly<Record<string, number>> = {
   "features/health": 3,
   "features/key-command": 10,
   "features/key-functions": 3,
-  "features/limits": 14,
+  "features/limits": 20,
   "features/memory-ledger": 1,
   "features/models-list": 2,
   "features/openapi": 18,

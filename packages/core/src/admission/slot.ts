@@ -20,12 +20,16 @@ export interface Slot {
  * as they arrive. A body that declares more bytes than there is room for is refused before it is read.
  *
  * @param caller `concurrent`: the largest number of slots of the caller; absent or `null`: no limit, and the slot does not
- *   count
+ *   count. `waiting`: how many more it may have, because some of its requests may wait for others; default 0
  * @throws GatewayError `overloaded`, `rate_limit_exceeded`, or `request_too_large` for a body that can never fit
  */
 export type TakeSlot = (
   request: Pick<GatewayRequest, "headers">,
-  caller: { readonly id: string; readonly concurrent?: number | null | undefined },
+  caller: {
+    readonly id: string;
+    readonly concurrent?: number | null | undefined;
+    readonly waiting?: number | undefined;
+  },
 ) => Slot;
 
 /** Creates a {@link TakeSlot} without any slots taken. */
@@ -36,13 +40,13 @@ export function createSlots(
 ): TakeSlot {
   /** The number of slots that count, of each caller that has one. */
   const counts = new CallerCounts();
-  return ({ headers }, { id, concurrent }) => {
+  return ({ headers }, { id, concurrent, waiting = 0 }) => {
     const length = readLength(headers);
     if (length !== undefined && length > budget.maxBytes) {
       throw new GatewayError("request_too_large", `The body is larger than ${budget.maxBytes} bytes.`);
     }
     const isCounted = typeof concurrent === "number";
-    if (isCounted && counts.of(id) >= concurrent) throw createCrowdedError(concurrent);
+    if (isCounted && counts.of(id) >= concurrent + waiting) throw createCrowdedError(concurrent);
     const bytes = budget.open(id, length ?? 0);
     if (bytes === undefined) throw overloaded();
     if (!isCounted) return new OpenSlot(bytes, spool, () => undefined);

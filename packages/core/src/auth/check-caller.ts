@@ -24,6 +24,7 @@ const LIMITS: Readonly<Record<keyof CallerLimits, true>> = {
   requestsPerMinute: true,
   imagesPerMinute: true,
   concurrent: true,
+  waitSeconds: true,
 };
 
 /**
@@ -90,11 +91,9 @@ export function checkCaller(
   check(isJsonObject(limits), "limits", "they must be an object or absent");
   for (const [name, limit] of Object.entries(limits)) {
     check(Object.hasOwn(LIMITS, name), `limits.${name}`, "there is no such limit");
-    check(
-      limit === undefined || isLimit(limit),
-      `limits.${name}`,
-      "it must be a whole number of at least 1, null or absent",
-    );
+    const [isValid, rule] =
+      name === "waitSeconds" ? [isWait, "seconds from 0 to 300"] : [isLimit, "a whole number of at least 1"];
+    check(limit === undefined || isValid(limit), `limits.${name}`, `it must be ${rule}, null or absent`);
   }
 }
 
@@ -113,4 +112,8 @@ function isStringList(value: unknown): boolean {
 
 function isLimit(value: unknown): boolean {
   return value === null || (Number.isSafeInteger(value) && Number(value) >= 1);
+}
+
+function isWait(value: unknown): boolean {
+  return value === null || (typeof value === "number" && value >= 0 && value <= 300);
 }

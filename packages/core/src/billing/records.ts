@@ -137,6 +137,8 @@ export interface SettledRecord extends RequestFacts, RecordedCosts {
   readonly late?: boolean;
   /** From the request's arrival to the end of the upstream response. */
   readonly durationMs: number;
+  /** How much of it the request waited for its limits (`waitSeconds`). Absent: it did not wait. */
+  readonly waitedMs?: number;
   /** The provider's id of the request, if it gave one. */
   readonly upstreamRequestId?: string;
   /**
@@ -198,6 +200,8 @@ export interface BilledRequest {
   readonly bounds: RequestBounds;
   /** `undefined` without `billing`. */
   readonly price: Price | undefined;
+  /** Set before the hold, if the request waited for its limits. */
+  waitedMs?: number | undefined;
   /** Learns of the hold and its end. `undefined` without telemetry. */
   readonly observer?: HoldObserver | undefined;
 }
@@ -256,6 +260,7 @@ export function toSettledRecord(
   };
   if (request.price !== undefined)
     record.held = outcome.held ?? request.price.estimate(request.bounds).amount;
+  if (request.waitedMs !== undefined) record.waitedMs = request.waitedMs;
   if (outcome.errorCode !== undefined) record.errorCode = outcome.errorCode;
   if (usage !== undefined) record.usage = usage;
   if (reportedUsage !== undefined) record.reportedUsage = reportedUsage;

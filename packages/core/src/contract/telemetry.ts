@@ -51,6 +51,8 @@ export interface CallObserver {
    * called for the run of a task or for a continued call.
    */
   promptKnown?(prompt: string): void;
+  /** The call has waited for its limits, and was then admitted or refused. */
+  waited?(ms: number): void;
   /** The highest possible charge was set aside: a decimal string, or `null` without `billing`. */
   held?(amount: string | null): void;
   /** The call was submitted as a task. It runs as a call of its own. */

@@ -8,6 +8,7 @@ import type { Family } from "../families/family.js";
 import type { BudgetAlert } from "../features/budgets/budget-store.js";
 import type { CorsOptions } from "../features/cors/cors.js";
 import type { AdmissionStore } from "../features/limits/store.js";
+import type { WaitingOptions } from "../features/limits/waiting-requests.js";
 import type { ReferencePage } from "../features/reference-page/reference-page.js";
 import type { AfterImage } from "../features/results/after-image.js";
 import type { ResultsOptions } from "../features/results/results-options.js";
@@ -166,6 +167,8 @@ export interface GatewayOptions extends Preferences {
   admission?: AdmissionStore | undefined;
   /** How long responses are stored for repeated requests with an `Idempotency-Key`, and up to which size. */
   idempotency?: { readonly [Name in keyof IdempotencyOptions]?: number | undefined } | undefined;
+  /** How many requests may wait for their limits in this process. They wait only where `limits` have `waitSeconds`. */
+  waiting?: { readonly [Name in keyof WaitingOptions]?: number | undefined } | undefined;
   /**
    * Called before a request is sent to a provider. To refuse the request, throw a `GatewayError`, such as `new
    * GatewayError("request_refused", "…")`. If it throws anything else, the client gets a 500 and nothing is sent.

@@ -9,11 +9,20 @@ import type { NormalizedCall } from "./normalized-call.js";
 export interface Admission {
   /** The caller's own limits merged with those of the gateway. */
   limitsOf(caller: Pick<Caller, "limits">): CallerLimits;
+  /** How many requests of a caller with these limits may wait in this process for others of the caller to end. */
+  maxWaiting(limits: CallerLimits): number;
   /** The error of a caller that has this many requests at once in this process. */
   createCrowdedError(concurrent: number): GatewayError;
-  /** Checks a valid call before it has a hold. @throws GatewayError if it is refused */
-  admit(call: NormalizedCall, moment: LimitedMoment, repeatable?: Repeatable): Promise<Admitted | Replayed>;
+  /** Checks a valid call before it has a hold. Only at the moment `all` it may wait. @throws GatewayError if it is refused */
+  admit(
+    call: NormalizedCall,
+    moment: LimitedMoment,
+    repeatable?: Repeatable,
+  ): Promise<Admitted | Replayed | WaitingCall>;
 }
+
+/** The call is over a limit, and waits. `turn` rejects with a GatewayError if its time is over. */
+export type WaitingCall = { readonly kind: "waiting"; readonly turn: Promise<Admitted | Replayed> };
 
 /**
  * Which limits apply: all of them; for a task that is submitted, the rates; for a task that runs, the concurrency. The

@@ -59,8 +59,8 @@ export async function runPipeline(
   endpoint: Endpoint,
   request: GatewayRequest,
 ): Promise<GatewayResponse> {
-  const waiting = new WaitingClient(parts, endpoint, request);
-  const { report } = waiting;
+  const client = new WaitingClient(parts, endpoint, request);
+  const { report } = client;
   let slot: Slot | undefined;
   let response: GatewayResponse;
   try {
@@ -75,26 +75,27 @@ export async function runPipeline(
     const callerLimits = parts.admission?.limitsOf(caller) ?? {};
     // A task counts in the limit on concurrent requests while it runs.
     const concurrent = isTask ? undefined : callerLimits.concurrent;
-    slot = parts.takeSlot(request, { id: caller.id, concurrent });
+    const waiting = parts.admission?.maxWaiting(callerLimits);
+    slot = parts.takeSlot(request, { id: caller.id, concurrent, waiting });
     const { operation } = endpoint;
     const { bodyLimits: limits, everySecond } = parts;
     const isForm = readsForm(operation, request.headers);
     const fields = await readFields(request, { operation, isForm, limits, slot, everySecond });
-    const call = waiting.createCall({ caller, callerLimits, slot, fields, isForm, isTask });
+    const call = client.createCall({ caller, callerLimits, slot, fields, isForm, isTask });
     if (isTask) {
       response = await submissions.submit(request, { call, endpoint, isForm, fields });
       slot.release();
     } else {
-      response = await run(parts, call, waiting);
+      response = await run(parts, call, client);
     }
   } catch (error) {
     slot?.release();
-    response = waiting.refuse(error);
+    response = client.refuse(error);
   }
-  const { early } = waiting;
+  const { early } = client;
   if (early === undefined) report.responded(response);
   else void early.then(() => report.responded(response));
-  return parts.readerLimit.watch(response, waiting.onLeft);
+  return parts.readerLimit.watch(response, client.onLeft);
 }
 
 /** What is known of a request when its body has been read. */
@@ -234,10 +235,12 @@ class WaitingClient implements CallClient {
     { call, client, heartbeatMs }: EarlyClient,
   ): Promise<GatewayResponse> {
     const leftMs = Math.max(0, this.#arrivedAt + heartbeatMs - performance.now());
-    if (await settlesWithin(serving, leftMs)) return serving;
-    this.#work.waitForAll(serving);
-    this.early = serving;
-    const body = beginEarly(serving, { heartbeatMs, client, logger: call.logger });
+    // The stream of a call that waits for its limits may have begun.
+    if ((await settlesWithin(serving, leftMs)) || this.early !== undefined) return serving;
+    const served = serving.catch((error: unknown) => this.refuse(error));
+    this.#work.waitForAll(served);
+    this.early = served;
+    const body = beginEarly(served, { heartbeatMs, client, logger: call.logger });
     const head = renderStream(body, toContext(call));
     return admission === undefined ? head : { ...head, headers: admission.addLimits(head.headers) };
   }

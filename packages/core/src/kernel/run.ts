@@ -7,7 +7,7 @@ import { GatewayError } from "../errors.js";
 import type { GatewayResponse } from "../http.js";
 import type { CallParts } from "../responses/call.js";
 import { isPromiseLike, settlesWithin } from "../util/async.js";
-import type { Admission, Admitted, LimitedMoment, Repeatable } from "./admission.js";
+import type { Admission, Admitted, LimitedMoment, Repeatable, Replayed } from "./admission.js";
 import type { NormalizedCall } from "./normalized-call.js";
 import { releaseAfterBody } from "./release-after-body.js";
 import { send } from "./send.js";
@@ -43,7 +43,10 @@ export interface CallClient {
   receive(response: GatewayResponse, commit: Commit): GatewayResponse | Promise<GatewayResponse>;
   /** Takes the failure of a call without a response. Its hold is open if the gateway itself failed. */
   fail(error: unknown, commit: Commit): GatewayResponse | Promise<GatewayResponse>;
-  /** Decides what the client gets while the response is made: a stream may begin before. */
+  /**
+   * Decides what the client gets while the call waits for its limits, and then while its response is made: a stream may begin before.
+   * `serving` rejects if the call is refused after it has waited.
+   */
   readonly deliver?:
     | ((serving: Promise<GatewayResponse>, admission: Admitted | undefined) => Promise<GatewayResponse>)
     | undefined;
@@ -56,18 +59,24 @@ export const NO_RESPONSE: GatewayResponse = { status: 204, headers: {}, body: ""
  * Runs a call: checks its limits, opens its hold, sends it, charges it, and releases what it has. Requests, tasks, calls of
  * dead processes and probes take this path, each with its own client.
  *
+ * @param turn the admission of a call that waits for it
  * @throws GatewayError if the call is refused before it has a hold. It has released its slot then.
  */
 export async function run(
   parts: RunParts,
   call: NormalizedCall,
   client: CallClient,
+  turn?: Promise<Admitted | Replayed>,
 ): Promise<GatewayResponse> {
   let admission: Admitted | undefined;
   let hold: Hold;
   try {
     if (client.moment !== undefined && parts.admission !== undefined) {
-      const admitted = await parts.admission.admit(call, client.moment, client.repeatable);
+      const admitted = await (turn ?? parts.admission.admit(call, client.moment, client.repeatable));
+      if (admitted.kind === "waiting") {
+        const running = run(parts, call, client, admitted.turn);
+        return await (client.deliver?.(running, undefined) ?? running);
+      }
       if (admitted.kind === "replay") {
         client.checkReplay?.(admitted.response);
         call.slot?.release();

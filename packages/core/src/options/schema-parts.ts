@@ -45,12 +45,29 @@ export const seconds = z.optional(
     .check(z.positive("must be above 0"), z.maximum(MAX_SECONDS, `must be at most ${MAX_SECONDS}, a day`)),
 );
 
+/** The longest time for which a request waits for its limits. */
+const MAX_WAIT_SECONDS = 300;
+
 const limit = z.optional(z.nullable(whole(1)));
 
 /** Optional limits of a caller or a model. */
 export const limits = z.optional(
   z.strictObject(
-    { requestsPerMinute: limit, imagesPerMinute: limit, concurrent: limit } satisfies Fields<CallerLimits>,
+    {
+      requestsPerMinute: limit,
+      imagesPerMinute: limit,
+      concurrent: limit,
+      waitSeconds: z.optional(
+        z.nullable(
+          z
+            .number("must be a number of seconds")
+            .check(
+              z.minimum(0, "must be at least 0"),
+              z.maximum(MAX_WAIT_SECONDS, `must be at most ${MAX_WAIT_SECONDS}`),
+            ),
+        ),
+      ),
+    } satisfies Fields<CallerLimits>,
     "must be an object of limits",
   ),
 );

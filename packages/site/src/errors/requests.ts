@@ -351,7 +351,8 @@ export const REQUEST_ERRORS = {
     when: [
       "The caller has sent more requests or images in a minute than its `limits` allow.",
       "As many requests as `concurrent` allows are in progress.",
-      "The model's own `limits` are reached, for all callers together.",
+      "The model's own `limits` are reached. They apply to each caller with that model.",
+      "The request has waited for `waitSeconds` without getting its turn, or too many requests wait.",
       "Too many requests of the caller wait for tasks.",
       "The tasks of the caller that have not ended have used up [its share](../tasks.md#the-share-of-a-caller) of the room.",
     ],
@@ -360,7 +361,8 @@ export const REQUEST_ERRORS = {
       "Wait for the seconds of `retry-after`. With `x-should-retry: false` no repeat can succeed: the request asks for more images " +
       "than the limit of a minute.",
     operator:
-      "Raise [`limits`](../keys-and-limits.md#limits) of the caller, the gateway or the model. The message names the limit.",
+      "Raise [`limits`](../keys-and-limits.md#limits) of the caller, the gateway or the model; the message names the limit. Or let requests " +
+      "[wait](../keys-and-limits.md#waiting-in-place-of-a-429) with `waitSeconds`.",
     message: "The limit of 10 requests per minute is reached: try again in 42 s.",
   },
 } as const satisfies Partial<ErrorPages<ErrorCode>>;

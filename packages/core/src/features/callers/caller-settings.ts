@@ -151,6 +151,7 @@ const LIMIT_NAMES: readonly string[] = [
   "requestsPerMinute",
   "imagesPerMinute",
   "concurrent",
+  "waitSeconds",
 ] satisfies readonly (keyof CallerLimits)[];
 
 /** Lists the fields in which two settings differ. */

@@ -58,9 +58,9 @@ create and rotate make keys that begin with --prefix, default cal-.
 
 Fields: --group NAME --budget AMOUNT[/PERIOD[/TIME-ZONE]] --models A,B --client NAME --expires-at TIME --response-format url|b64_json
         --stream-format native|openai --sizes strict|nearest
-        --requests-per-minute N --images-per-minute N --concurrent N (none: no limit)
+        --requests-per-minute N --images-per-minute N --concurrent N (none: no limit) --wait-seconds N
 --unset removes a field: group, budget, models, client, expiresAt, responseFormat, streamFormat, sizes, limits,
-limits.requestsPerMinute, limits.imagesPerMinute, limits.concurrent. Without a limit of its own, a caller has the gateway's.
+limits.requestsPerMinute, limits.imagesPerMinute, limits.concurrent, limits.waitSeconds. Without a limit of its own, a caller has the gateway's.
 
 TIME is a time with a zone (2026-01-31T00:00:00Z), the beginning of a day (2026-01-31, today, yesterday, tomorrow), or a
 distance from now (24h, 7d, 2w: ago, for --expires-at ahead). Days are those of UTC, with --time-zone those of that zone.
@@ -396,6 +396,7 @@ function readFields(values: Values, host: TimeHost): Omit<Caller, "id"> {
     requestsPerMinute: readLimit(values, "requests-per-minute"),
     imagesPerMinute: readLimit(values, "images-per-minute"),
     concurrent: readLimit(values, "concurrent"),
+    waitSeconds: readLimit(values, "wait-seconds"),
   };
   const fields = {
     group: readString(values, "group"),

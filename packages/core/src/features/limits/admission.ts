@@ -3,12 +3,19 @@ import type { ChannelHealth } from "../../channels/health.js";
 import type { Pauses } from "../../channels/pauses.js";
 import { GatewayError, isGatewayError, unavailable } from "../../errors.js";
 import type { GatewayResponse } from "../../http.js";
-import type { Admission, Admitted, LimitedMoment, Repeatable, Replayed } from "../../kernel/admission.js";
+import type {
+  Admission,
+  Admitted,
+  LimitedMoment,
+  Repeatable,
+  Replayed,
+  WaitingCall,
+} from "../../kernel/admission.js";
 import type { NormalizedCall } from "../../kernel/normalized-call.js";
 import type { Logger } from "../../logger.js";
 import type { IdempotencyOptions } from "../../options/options.js";
 import type { CallerLimits } from "../../types.js";
-import { callStore } from "../../util/async.js";
+import { type Awaitable, callStore } from "../../util/async.js";
 import {
   conflictError,
   createIdempotencyRequest,
@@ -28,13 +35,22 @@ import type {
   AdmissionRequest,
   AdmissionStore,
   IdempotencyOutcome,
+  Turn,
+  TurnStore,
   WindowState,
 } from "./store.js";
+import { findWait, type Wait, type WaitingRequests } from "./waiting-requests.js";
 
 /** What {@link createAdmission} needs. */
 export interface AdmissionParts {
   readonly logger: Logger;
   readonly admissionStore: AdmissionStore;
+  /** Its turns, or those of this process. */
+  readonly turnStore: TurnStore;
+  readonly waiting: WaitingRequests;
+  /** How many requests of one caller may wait. */
+  readonly maxWaiting: number;
+  readonly now: () => number;
   readonly health: ChannelHealth;
   /** Returns `undefined` if no channel can be paused. */
   readonly pauses: () => Pauses | undefined;
@@ -50,6 +66,7 @@ export interface AdmissionParts {
 export function createAdmission(parts: AdmissionParts): Admission {
   return {
     limitsOf: ({ limits }) => mergeLimits(limits, parts.limits),
+    maxWaiting: ({ waitSeconds }) => (waitSeconds ? parts.maxWaiting : 0),
     createCrowdedError: createOwnCrowdedError,
     admit: (call, moment, repeatable) => admit(parts, call, moment, repeatable),
   };
@@ -60,7 +77,7 @@ async function admit(
   call: NormalizedCall,
   moment: LimitedMoment,
   repeatable?: Repeatable,
-): Promise<Admitted | Replayed> {
+): Promise<Admitted | Replayed | WaitingCall> {
   const limits = findLimits(call, moment);
   const idempotency = repeatable && findIdempotency(call, repeatable);
   const pauses = parts.pauses();
@@ -73,28 +90,92 @@ async function admit(
     channels: call.model.healthIds,
     pausesOf: pauses && call.model.channelIds,
   };
+  const asked = { parts, call, moment, request, limits };
+  if (limits.waits === true && moment === "all" && parts.waiting.hasRoom(request.caller)) {
+    const line = parts.waiting.findLine(limits);
+    if (line !== undefined) return { kind: "waiting", turn: waitForTurn(asked, line) };
+  }
   const revision = pauses?.revision ?? 0;
   let decision: AdmissionDecision;
   try {
-    decision = await parts.admissionStore.admit(request);
+    const { admissionStore, turnStore } = parts;
+    decision = await (limits.waits === true
+      ? turnStore.admitInTurn(request, NEW)
+      : admissionStore.admit(request));
   } catch (cause) {
-    if (isGatewayError(cause)) throw cause;
-    parts.logger.error({ requestId: request.id, err: cause }, "The admission store failed.");
-    throw unavailable("This server cannot check its rate limits at the moment: try again.", cause);
+    throw toStoreError(cause, asked);
   }
+  if (decision.kind === "admitted" || decision.kind === "replay" || limits.waits !== true || moment !== "all")
+    return conclude(asked, decision, revision);
+  const wait = parts.waiting.hasRoom(request.caller) ? findWait(decision, limits, 0) : undefined;
+  if (wait === undefined) throw toRefusalError(decision, limits);
+  return { kind: "waiting", turn: waitForTurn(asked, wait) };
+}
+
+/** A call that has come now, and has no place. */
+const NEW: Turn = { waitedMs: 0, leaseMs: 0 };
+
+/** A call about which the store is asked. */
+interface AskedCall {
+  readonly parts: AdmissionParts;
+  readonly call: NormalizedCall;
+  readonly moment: LimitedMoment;
+  readonly request: AdmissionRequest;
+  readonly limits: CallLimits;
+}
+
+async function waitForTurn(asked: AskedCall, wait: Wait): Promise<Admitted | Replayed> {
+  const { parts, call, request, limits } = asked;
+  const begunAt = parts.now();
+  let revision = 0;
+  try {
+    const decision = await parts.waiting.wait(
+      {
+        request,
+        limits,
+        client: call.client,
+        ask(tried, turn) {
+          revision = parts.pauses()?.revision ?? 0;
+          return callStore(() => parts.turnStore.admitInTurn(tried, turn));
+        },
+      },
+      wait,
+    );
+    if (decision.kind === "admitted") call.billed.waitedMs = Math.max(0, parts.now() - begunAt);
+    return await conclude(asked, decision, revision);
+  } catch (cause) {
+    throw toStoreError(cause, asked);
+  } finally {
+    call.observer?.waited(Math.max(0, parts.now() - begunAt));
+  }
+}
+
+function toStoreError(cause: unknown, { parts, request }: AskedCall): GatewayError {
+  if (isGatewayError(cause)) return cause;
+  parts.logger.error({ requestId: request.id, err: cause }, "The admission store failed.");
+  return unavailable("This server cannot check its rate limits at the moment: try again.", cause);
+}
+
+/** @param revision that of the pauses when the store was asked */
+function conclude(
+  asked: AskedCall,
+  decision: AdmissionDecision,
+  revision: number,
+): Awaitable<Admitted | Replayed> {
+  const { parts, call, moment, request, limits } = asked;
   if (decision.kind === "replay")
     return { kind: "replay", response: renderReplay(decision.response, call.id) };
   if (decision.kind !== "admitted") throw toRefusalError(decision, limits);
+  const pauses = parts.pauses();
   const { model } = call;
   parts.health.merge(decision.cooldowns, model.healthIds);
   pauses?.merge(decision.pauses, model.channelIds, revision);
   const admitted = new AdmittedCall(parts, request, limits, decision.windows);
-  if (moment !== "continuation" && pauses?.withoutPaused(model.channels).length === 0) {
-    // Before the client gets the error, so that its next request finds the slot and the idempotency key free.
-    await admitted.release();
+  if (moment === "continuation" || pauses?.withoutPaused(model.channels).length !== 0) return admitted;
+  // Before the client gets the error, so that its next request finds the slot and the idempotency key free.
+  return admitted.release().then(() => {
     throw pauses.createError(model.name);
-  }
-  return admitted;
+  });
 }
 
 /** The limits that are checked at this moment. */
@@ -109,7 +190,9 @@ function findLimits(call: NormalizedCall, moment: LimitedMoment): CallLimits {
     leaseMs: call.leaseMs,
   });
   if (moment === "all") return limits;
-  return moment === "submission" ? { ...limits, concurrency: [] } : { ...limits, windows: [] };
+  if (moment === "submission") return { ...limits, concurrency: [] };
+  // A task has a queue of its own: it takes a slot when one is free, whoever waits for it.
+  return { windows: [], concurrency: limits.concurrency };
 }
 
 /** Returns a promise only if the request has a key. */
@@ -177,14 +260,15 @@ class AdmittedCall implements Admitted {
   }
 
   #finish(outcome: IdempotencyOutcome): Promise<void> {
-    const { admissionStore, logger } = this.#parts;
+    const { admissionStore, logger, waiting } = this.#parts;
     const request = this.#request;
-    return callStore(() => admissionStore.finish(request, outcome)).catch((err: unknown) =>
+    const finished = callStore(() => admissionStore.finish(request, outcome)).catch((err: unknown) =>
       logger.error(
         { requestId: request.id, err },
         "The admission store failed; the slots of this request are free when their leases end.",
       ),
     );
+    return waiting.count === 0 ? finished : finished.then(() => waiting.wake(request.concurrency));
   }
 }
 

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { findAbility } from "../../billing/ledger-ability.js";
 import type { Feature } from "../../kernel/feature.js";
 import type { Logger } from "../../logger.js";
 import { DEFAULTS, type IdempotencyOptions, withDefaults } from "../../options/options.js";
@@ -9,7 +10,9 @@ import { createAdmission } from "./admission.js";
 import { limitOptions } from "./limits-schema.js";
 import { createMemoryAdmissionStore } from "./memory-store.js";
 import { createLimitReports, type LimitReports } from "./read-limits.js";
-import type { AdmissionStore } from "./store.js";
+import { type AdmissionStore, TURN_STORE } from "./store.js";
+import { createOwnTurns } from "./turns.js";
+import { DEFAULT_WAITING, type WaitingOptions, WaitingRequests } from "./waiting-requests.js";
 
 /** The options of {@link limits}. Each means what it means for `createGateway`. */
 export interface LimitsOptions {
@@ -19,6 +22,8 @@ export interface LimitsOptions {
   readonly admission?: AdmissionStore | undefined;
   /** How long responses are stored for repeated requests, and up to which size. */
   readonly idempotency?: { readonly [Name in keyof IdempotencyOptions]?: number | undefined } | undefined;
+  /** How many requests may wait for their limits in this process. */
+  readonly waiting?: { readonly [Name in keyof WaitingOptions]?: number | undefined } | undefined;
 }
 
 /** What {@link limits} adds to a gateway. */
@@ -42,13 +47,21 @@ export function createLimitsFeature(options: LimitsOptions): Feature<LimitsApi> 
   return {
     name: "limits",
     setup(kernel) {
-      const { now, logger, health, contributed } = kernel;
+      const { now, sleep, logger, health, contributed } = kernel;
       const { limits: ofGateway, admission: admissionStore = createMemoryAdmissionStore({ now }) } = options;
       const idempotency = withDefaults(DEFAULTS.idempotency, options.idempotency);
+      const turnStore = findAbility(admissionStore, TURN_STORE) ?? createOwnTurns(admissionStore, now);
+      const bounds = withDefaults(DEFAULT_WAITING, options.waiting);
+      const waiting = new WaitingRequests({ ...bounds, store: turnStore, logger, now, sleep });
       return {
+        chores: [{ stop: () => waiting.close() }],
         admission: createAdmission({
           admissionStore,
+          turnStore,
+          waiting,
+          maxWaiting: Math.min(bounds.maxRequests, bounds.maxRequestsPerCaller),
           logger,
+          now,
           health,
           pauses: () => contributed().pauses,
           limits: ofGateway,

@@ -3,15 +3,19 @@ import type { ChannelPause } from "../../contract/channel-state.js";
 import type { Cooldown } from "../../types.js";
 import type {
   AdmissionDecision,
+  AdmissionRequest,
   AdmissionStore,
   ConcurrencyLimit,
   CountsRequest,
   IdempotencyOutcome,
   IdempotencyRequest,
   StoredResponse,
+  Turn,
+  TurnStore,
   WindowLimit,
   WindowState,
 } from "./store.js";
+import { Turns } from "./turns.js";
 
 /** The options of {@link createMemoryAdmissionStore}. */
 export interface MemoryAdmissionStoreOptions {
@@ -29,8 +33,10 @@ export interface MemoryAdmissionStoreOptions {
   readonly maxResponseBytes?: number | undefined;
 }
 
-/** An admission store that can also be read, and that keeps pauses. */
-export type MemoryAdmissionStore = AdmissionStore & Required<Pick<AdmissionStore, "readCounts" | "setPause">>;
+/** An admission store that can also be read, that keeps pauses, and that hands out turns. */
+export type MemoryAdmissionStore = AdmissionStore &
+  Required<Pick<AdmissionStore, "readCounts" | "setPause">> &
+  TurnStore;
 
 /** Options of version 0.1. */
 const OLD_NAMES = { maxAnswers: "maxResponses", maxAnswerBytes: "maxResponseBytes" };
@@ -61,28 +67,61 @@ export function createMemoryAdmissionStore(options: MemoryAdmissionStoreOptions 
   const keys = createIdempotencyKeys(maxResponses, maxResponseBytes);
   const cooldowns = createExpiringMap<Cooldown>(({ until }, at) => until <= at);
   const pauses = createExpiringMap<ChannelPause>(hasPauseEnded);
+  const turns = new Turns();
+
+  // There is no `await` here, so that nothing can change between the checks and what they allow.
+  const decide = (
+    { id, windows: limits, concurrency, idempotency, channels, pausesOf = [] }: AdmissionRequest,
+    at: number,
+    /** The limit at which another request is next. */
+    blocked?: string,
+  ): AdmissionDecision => {
+    const repeat = idempotency && keys.findRepeat(idempotency, id, at);
+    if (repeat !== undefined) return repeat;
+    for (const limit of limits) {
+      if (limit.key === blocked || windows.isReached(limit, at))
+        return { kind: "limited", limit, windows: windows.read(limits, at) };
+    }
+    for (const limit of concurrency) {
+      if (limit.key === blocked || slots.isFull(limit, at))
+        return { kind: "crowded", limit, windows: windows.read(limits, at) };
+    }
+    for (const limit of concurrency) slots.take(limit, id, at);
+    if (idempotency !== undefined) keys.begin(idempotency, id, at);
+    return {
+      kind: "admitted",
+      windows: limits.map((limit) => windows.take(limit, at)),
+      cooldowns: cooldowns.pick(channels, at),
+      ...(pauses.size > 0 && { pauses: pauses.pick(pausesOf, at) }),
+    };
+  };
+  const giveUp = ({ id, caller, idempotency }: AdmissionRequest, at: number): void => {
+    turns.leave({ id, caller });
+    if (idempotency !== undefined) keys.finish(idempotency, { id, outcome: { kind: "forget" }, at });
+  };
+  const decideInTurn = (request: AdmissionRequest, turn: Turn, at: number): AdmissionDecision => {
+    const { id, idempotency } = request;
+    const decision = decide(request, at, turns.findBlocked(request, turn, at));
+    if (decision.kind !== "limited" && decision.kind !== "crowded") turns.leave(request);
+    else if (turn.leaseMs === 0) giveUp(request, at);
+    else {
+      turns.take(request, turn, decision.limit.key, at);
+      if (idempotency !== undefined) keys.begin(idempotency, id, at);
+    }
+    return decision;
+  };
 
   return {
-    // There is no `await` in `admit`, so that nothing can change between the checks and what they allow.
-    async admit({ id, windows: limits, concurrency, idempotency, channels, pausesOf = [] }) {
-      const at = now();
-      const repeat = idempotency && keys.findRepeat(idempotency, at);
-      if (repeat !== undefined) return repeat;
-      for (const limit of limits) {
-        if (windows.isReached(limit, at))
-          return { kind: "limited", limit, windows: windows.read(limits, at) };
-      }
-      for (const limit of concurrency) {
-        if (slots.isFull(limit, at)) return { kind: "crowded", limit, windows: windows.read(limits, at) };
-      }
-      for (const limit of concurrency) slots.take(limit, id, at);
-      if (idempotency !== undefined) keys.begin(idempotency, id, at);
-      return {
-        kind: "admitted",
-        windows: limits.map((limit) => windows.take(limit, at)),
-        cooldowns: cooldowns.pick(channels, at),
-        ...(pauses.size > 0 && { pauses: pauses.pick(pausesOf, at) }),
-      };
+    async admit(request) {
+      return decide(request, now());
+    },
+
+    async admitInTurn(request, turn) {
+      return decideInTurn(request, turn, now());
+    },
+
+    async giveUpTurn(request) {
+      giveUp(request, now());
     },
 
     async finish({ id, concurrency, idempotency }, outcome) {
@@ -254,11 +293,12 @@ function createIdempotencyKeys(maxResponses: number, maxResponseBytes: number) {
   };
 
   return {
-    /** Returns the decision for a request whose key is in use; `undefined` if the key is free. */
-    findRepeat({ key, fingerprint }: IdempotencyRequest, now: number): KeyRepeat | undefined {
+    /** Returns the decision for a request whose key is in use; `undefined` if the key is free, or of this request, which waits. */
+    findRepeat({ key, fingerprint }: IdempotencyRequest, id: string, now: number): KeyRepeat | undefined {
       const ended = findFinished(key, now);
-      const found = ended ?? running.get(key, now);
-      if (found === undefined) return undefined;
+      const owner = running.get(key, now);
+      const found = ended ?? owner;
+      if (found === undefined || (ended === undefined && owner?.id === id)) return undefined;
       if (found.fingerprint !== fingerprint) return { kind: "conflict" };
       if (ended === undefined) return { kind: "running" };
       const response = responses.get(key);

@@ -7,12 +7,16 @@ import type { ConcurrencyLimit, WindowLimit } from "./store.js";
 export interface CallLimits {
   readonly windows: readonly (WindowLimit & LimitScope)[];
   readonly concurrency: readonly (ConcurrencyLimit & LimitScope)[];
+  /** True if a request waits for its turn at one of them. */
+  readonly waits?: boolean | undefined;
 }
 
 /** What a limit applies to. */
 export interface LimitScope {
   /** The model whose own limit it is. Absent for a limit on all calls of the caller. */
   readonly model?: string | undefined;
+  /** How long a request waits for its turn at this limit, in milliseconds. Absent: it does not wait. */
+  readonly waitMs?: number | undefined;
 }
 
 /** What the limits of a call depend on. */
@@ -42,6 +46,7 @@ export function mergeLimits(own: CallerLimits | undefined, gateway: CallerLimits
     requestsPerMinute: pick("requestsPerMinute"),
     imagesPerMinute: pick("imagesPerMinute"),
     concurrent: pick("concurrent"),
+    waitSeconds: pick("waitSeconds"),
   };
 }
 
@@ -84,7 +89,11 @@ function listLimits(
     const { requestsPerMinute, imagesPerMinute, concurrent } = limits;
     // JSON keeps the names apart whatever they contain, and writes lone surrogates in a form that every store keeps.
     const endOfKey = JSON.stringify(model === undefined ? [callerId] : [callerId, model]).slice(1);
-    const scope: LimitScope = model === undefined ? {} : { model };
+    const { waitSeconds = callerLimits.waitSeconds } = limits;
+    const scope: LimitScope = {
+      ...(model !== undefined && { model }),
+      ...(waitSeconds && { waitMs: waitSeconds * 1000 }),
+    };
     const windowMs = MINUTE_MS;
     if (typeof requestsPerMinute === "number") {
       const key = `["requests",${endOfKey}`;
@@ -100,5 +109,6 @@ function listLimits(
   };
   add(callerLimits);
   for (const [model, limits] of ofModels) add(limits, model);
-  return { windows, concurrency };
+  const waits = [...windows, ...concurrency].some(({ waitMs }) => waitMs !== undefined);
+  return waits ? { windows, concurrency, waits } : { windows, concurrency };
 }

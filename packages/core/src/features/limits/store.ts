@@ -1,3 +1,4 @@
+import type { LedgerAbility } from "../../billing/ledger-ability.js";
 import type { ChannelPause } from "../../contract/channel-state.js";
 import type { Cooldown } from "../../types.js";
 
@@ -157,3 +158,32 @@ export interface AdmissionStore {
    */
   ping?(): Promise<void>;
 }
+
+/** What a request that may wait for its turn tells the store. */
+export interface Turn {
+  /** How long the request has waited so far, in milliseconds. Of several requests the one that has waited longest is next. */
+  readonly waitedMs: number;
+  /**
+   * How long the store keeps the place of the request without another call, in milliseconds: the process of the request may
+   * have died. 0: the request does not wait if it is refused.
+   */
+  readonly leaseMs: number;
+}
+
+/**
+ * An ability of an {@link AdmissionStore}: it hands out turns to requests that wait for a limit, in the order in which they came,
+ * across all processes that share the store. Without it, each process keeps the order of its own requests.
+ */
+export interface TurnStore {
+  /**
+   * As `admit`, but the request is also refused while another request of the caller has a place at one of its limits and has waited
+   * longer. A request that a limit refuses gets a place at that limit in place of the one that it had, and keeps its idempotency key.
+   * The key has the lease of the request. If the request is admitted, or does not wait, the store forgets its place.
+   */
+  admitInTurn(request: AdmissionRequest, turn: Turn): Promise<AdmissionDecision>;
+  /** The request waits no longer, and was not admitted: the store forgets its place, and frees its idempotency key. */
+  giveUpTurn(request: AdmissionRequest): Promise<void>;
+}
+
+/** Finds {@link TurnStore}. */
+export const TURN_STORE: LedgerAbility<TurnStore> = { methods: ["admitInTurn", "giveUpTurn"] };

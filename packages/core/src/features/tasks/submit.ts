@@ -76,7 +76,9 @@ async function submitTask(
   checkTaskRequest(request);
   const webhooks = await readWebhookNames(host.headers, caller.id, parts.webhookEndpoints);
   const repeatable = { headers: host.headers, scope: idempotencyScopeOf(endpoint), fields };
-  const admission = await parts.admission?.admit(call, "submission", repeatable);
+  const admitted = await parts.admission?.admit(call, "submission", repeatable);
+  // A task does not wait here: it has a queue of its own.
+  const admission = admitted?.kind === "waiting" ? await admitted.turn : admitted;
   if (admission?.kind === "replay") return withRetryAfter(admission.response);
   try {
     await parts.beforeSend?.(withDataUrlStrings(request), caller);

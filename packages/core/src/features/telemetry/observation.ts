@@ -101,6 +101,10 @@ class GuardedCall implements SafeCallObserver {
     this.#each((observer) => observer.modelKnown?.(model));
   }
 
+  waited(ms: number): void {
+    this.#each((observer) => observer.waited?.(ms));
+  }
+
   held(amount: string | null): void {
     this.#hasOpenHold = true;
     this.#each((observer) => observer.held?.(amount));

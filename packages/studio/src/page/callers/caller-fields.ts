@@ -11,6 +11,7 @@ export interface CallerFields {
   readonly requestsPerMinute: string;
   readonly imagesPerMinute: string;
   readonly concurrent: string;
+  readonly waitSeconds: string;
 }
 
 export const NO_FIELDS: CallerFields = {
@@ -23,6 +24,7 @@ export const NO_FIELDS: CallerFields = {
   requestsPerMinute: "",
   imagesPerMinute: "",
   concurrent: "",
+  waitSeconds: "",
 };
 
 /** Fills the form with a caller. */
@@ -38,6 +40,7 @@ export function toFields({ group, models, expiresAt, budget, limits = {} }: Call
     requestsPerMinute: toLimitField(limits.requestsPerMinute),
     imagesPerMinute: toLimitField(limits.imagesPerMinute),
     concurrent: toLimitField(limits.concurrent),
+    waitSeconds: toLimitField(limits.waitSeconds),
   };
 }
 
@@ -103,7 +106,7 @@ function toBudget({ amount, period, timeZone }: CallerFields): Caller["budget"] 
   };
 }
 
-const LIMITS = ["requestsPerMinute", "imagesPerMinute", "concurrent"] as const;
+const LIMITS = ["requestsPerMinute", "imagesPerMinute", "concurrent", "waitSeconds"] as const;
 
 /**
  * What the form has changed; `undefined` if nothing. Only changed fields are sent, so that a change by another person to another

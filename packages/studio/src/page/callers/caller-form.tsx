@@ -111,7 +111,7 @@ export function CallerForm({
         <fieldset>
           <legend>{text.limits}</legend>
           <div class="row">
-            {(["requestsPerMinute", "imagesPerMinute", "concurrent"] as const).map((name) => (
+            {(["requestsPerMinute", "imagesPerMinute", "concurrent", "waitSeconds"] as const).map((name) => (
               <TextField
                 key={name}
                 label={text[name]}

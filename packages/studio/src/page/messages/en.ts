@@ -502,6 +502,7 @@ export const en = {
     requestsPerMinute: "Requests per minute",
     imagesPerMinute: "Images per minute",
     concurrent: "Concurrent requests",
+    waitSeconds: "Wait for a limit, in seconds",
     models: "Models",
     modelsHint: "Names or series such as image-edit*, separated by commas. Empty: all.",
     allModels: "all",

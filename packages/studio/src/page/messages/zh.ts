@@ -458,6 +458,7 @@ export const zh: Messages = {
     requestsPerMinute: "每分钟请求数",
     imagesPerMinute: "每分钟图片数",
     concurrent: "并发请求数",
+    waitSeconds: "超限时等待（秒）",
     models: "模型",
     modelsHint: "模型名或 image-edit* 这样的系列，用逗号分隔。留空表示全部。",
     allModels: "全部",
