@@ -6,7 +6,7 @@ import { qwenImage } from "../families/qwen-image/qwen-image.js";
 import { seedream } from "../families/seedream/seedream.js";
 import { BUDGET_STORE } from "../features/budgets/budget-store.js";
 import { corsSchema } from "../features/cors/cors-schema.js";
-import { routing } from "../features/costs/costs-feature.js";
+import { routing } from "../features/costs/costs-schema.js";
 import { limitOptions } from "../features/limits/limits-schema.js";
 import { checkReference, openapiSchema } from "../features/openapi/openapi-schema.js";
 import { checkResults, resultsSchema } from "../features/results/results-schema.js";

@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import type { ModelDetails } from "../../billing/model-details.js";
 import type { ChannelCosts } from "../../billing/outcome.js";
 import { type ChannelOptions, findDialect } from "../../channels/channel.js";
@@ -7,12 +6,11 @@ import type { Feature } from "../../kernel/feature.js";
 import { serves } from "../../options/check-models.js";
 import { checkPricesOfFamilies } from "../../options/check-prices.js";
 import type { OptionsProblem, RelatedOptions } from "../../options/options.js";
-import { modelDetails } from "../../options/price-schema.js";
 import { checkFeatureOptions, findTypeProblems, throwProblems } from "../../options/problems.js";
-import { name } from "../../options/schema-parts.js";
-import { type Fields, formatPath } from "../../util/parse-fields.js";
+import { formatPath } from "../../util/parse-fields.js";
 import { overlaps } from "../../util/series.js";
 import { createPricedCosts, REPORTED_COSTS } from "./channel-costs.js";
+import { channelSchema, costsSchema } from "./costs-schema.js";
 import { createCostRanking } from "./rank-by-cost.js";
 
 /** The options of {@link costs}. */
@@ -24,22 +22,12 @@ export interface CostsOptions {
   readonly routing?: "priority" | "cost" | undefined;
 }
 
-/** The schema of {@link CostsOptions}. */
-export const routing = z.optional(z.enum(["priority", "cost"], 'must be "priority" or "cost"'));
-const optionsSchema = /* @__PURE__ */ z.strictObject({ routing } satisfies Fields<CostsOptions>);
-
-/** The schema of the option `costs` of a channel. */
-const costsSchema = /* @__PURE__ */ (() =>
-  z.strictObject({
-    costs: z.record(name, modelDetails, 'must be an object of prices by model, or "reported"'),
-  }))();
-
 /** What requests cost the operator, for channels with `costs`. */
 export function costs(options: CostsOptions = {}): Feature {
   return {
     name: "costs",
     setup() {
-      checkFeatureOptions(optionsSchema, options);
+      checkFeatureOptions(costsSchema, options);
       return { readCosts, ...(options.routing === "cost" && { rankChannels: createCostRanking() }) };
     },
   };
@@ -79,7 +67,7 @@ function* findProblems(
     yield { path: formatPath(path), message: `must have prices: ${service} does not report what it charges` };
     return;
   }
-  const { problems } = findTypeProblems(costsSchema, { costs: given });
+  const { problems } = findTypeProblems(channelSchema, { costs: given });
   for (const { path: inChannel, message } of problems) {
     yield { path: `${formatPath(path.slice(0, -1))}.${inChannel}`, message };
   }
