@@ -5,6 +5,7 @@ import {
   checkOptionNames,
   type HistoryLedger,
   type OutboxLedger,
+  type OutboxReaders,
   type RefusalLedger,
   type TaskLedger,
 } from "@calotype/core/stores";
@@ -17,6 +18,7 @@ import { createKeptHolds } from "./kept-holds.js";
 import { migrate } from "./migrate.js";
 import { createNotifications } from "./notifications.js";
 import { createOutbox } from "./outbox.js";
+import { createReaders } from "./outbox-readers.js";
 import { createOwner, renewRegularly } from "./owner.js";
 import { createPeriods } from "./periods.js";
 import { guardPool } from "./pool.js";
@@ -65,6 +67,7 @@ export interface PostgresLedger
     CallerLedger,
     BudgetLedger,
     OutboxLedger,
+    OutboxReaders,
     HistoryLedger,
     RefusalLedger {
   /**
@@ -123,10 +126,16 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
   });
   let opening: Promise<void> | undefined;
   let closing: Promise<void> | undefined;
-  const ready = async (): Promise<void> => {
+  const openOnce = async (): Promise<void> => {
     if (closing !== undefined) throw new Error("The ledger is closed.");
     opening = open();
     await opening;
+  };
+  const readers = createReaders(database, schema);
+  // Not in the public `ready`, which may be called before a gateway says what it delivers.
+  const ready = async (): Promise<void> => {
+    await openOnce();
+    await readers.register();
   };
   const notifications = createNotifications({
     pool,
@@ -134,7 +143,7 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
     ownerId: owner.id,
     timeoutMs,
   });
-  const outbox = createOutbox(database, { schema, owner, notifications, ready });
+  const outbox = createOutbox(database, { schema, owner, notifications, readers, ready });
   const budgets = createBudgets(database, { schema, now, periods, ready });
   const tellAlerts = (): void => notifications.tell([{ kind: "alert" }]);
   const statements = createStatements(database, { schema, owner, unsureHolds, periods, tellAlerts });
@@ -145,7 +154,9 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
   const callers = createCallers(database, { schema, owner, notifications, ready });
   const unguard = guardPool(pool);
   const stopRenewing = renewRegularly(leaseMs, async () => {
-    if (opening !== undefined) await owner.renew();
+    if (opening === undefined) return;
+    await owner.renew();
+    await readers.renew();
   });
   const shutDown = async (): Promise<void> => {
     stopRenewing();
@@ -164,7 +175,8 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
   };
 
   return {
-    ready,
+    ready: openOnce,
+    setReader: readers.set,
     tasks: tasks.store,
     outbox,
     callers,

@@ -4,6 +4,7 @@ import { HOURLY_TOTALS } from "./sql/hourly-totals.js";
 import { KEPT_HOLDS } from "./sql/kept-holds.js";
 import { LATE_RECORDS } from "./sql/late-records.js";
 import { OUTBOX } from "./sql/outbox.js";
+import { OUTBOX_READERS } from "./sql/outbox-readers.js";
 import { REFUSALS } from "./sql/refusals.js";
 import { SENT_TASKS } from "./sql/sent-tasks.js";
 import { TASK_ENDS } from "./sql/task-ends.js";
@@ -543,6 +544,7 @@ export const MIGRATIONS: readonly string[] = [
   TASK_SHARES,
   LATE_RECORDS,
   OUTBOX,
+  OUTBOX_READERS,
 ];
 
 /**

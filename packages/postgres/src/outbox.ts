@@ -17,6 +17,7 @@ import {
 } from "@calotype/core/stores";
 import { type Database, type Row, readNumber, readText, toClock } from "./database.js";
 import type { Notifications } from "./notifications.js";
+import type { Readers } from "./outbox-readers.js";
 import type { Owner } from "./owner.js";
 import { readOneOf, readOptional, readTask, taskColumns, toMs } from "./task-rows.js";
 
@@ -25,6 +26,7 @@ export interface OutboxContext {
   readonly schema: string;
   readonly owner: Owner;
   readonly notifications: Pick<Notifications, "tell" | "watch">;
+  readonly readers: Readers;
   readonly ready: () => Promise<void>;
 }
 
@@ -34,7 +36,7 @@ const BATCH = 1000;
 /** The outbox of a schema. The functions that settle and that end tasks write its entries. */
 export function createOutbox(
   database: Database,
-  { schema, owner, notifications, ready }: OutboxContext,
+  { schema, owner, notifications, readers, ready }: OutboxContext,
 ): Outbox {
   const table = `${schema}.outbox_entries`;
   const notify = `${schema}.tell($1, false, true, '{}')`;
@@ -161,6 +163,7 @@ export function createOutbox(
 
   return {
     lease: async (kind, options) => {
+      if (kind !== "message") readers.set(kind, true);
       await ready();
       return await leases[kind](options);
     },
