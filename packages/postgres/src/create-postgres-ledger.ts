@@ -139,6 +139,7 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
   };
   const notifications = createNotifications({
     pool,
+    database,
     channel: channelOf(name),
     ownerId: owner.id,
     timeoutMs,

@@ -5,6 +5,7 @@ import { KEPT_HOLDS } from "./sql/kept-holds.js";
 import { LATE_RECORDS } from "./sql/late-records.js";
 import { OUTBOX } from "./sql/outbox.js";
 import { OUTBOX_READERS } from "./sql/outbox-readers.js";
+import { QUIET_CHANGES } from "./sql/quiet-changes.js";
 import { REFUSALS } from "./sql/refusals.js";
 import { SENT_TASKS } from "./sql/sent-tasks.js";
 import { TASK_ENDS } from "./sql/task-ends.js";
@@ -544,7 +545,7 @@ export const MIGRATIONS: readonly string[] = [
   TASK_SHARES,
   LATE_RECORDS,
   OUTBOX,
-  OUTBOX_READERS,
+  [OUTBOX_READERS, QUIET_CHANGES].join(""),
 ];
 
 /**
