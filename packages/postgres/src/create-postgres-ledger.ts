@@ -16,6 +16,7 @@ import { createDatabase } from "./database.js";
 import { createHistory } from "./history.js";
 import { createKeptHolds } from "./kept-holds.js";
 import { migrate } from "./migrate.js";
+import { createMonthKeeper, type Retention } from "./months.js";
 import { createNotifications } from "./notifications.js";
 import { createOutbox } from "./outbox.js";
 import { createReaders } from "./outbox-readers.js";
@@ -57,6 +58,8 @@ export interface PostgresLedgerOptions {
    * 0, at most 86,400, default 10.
    */
   readonly timeoutSeconds?: number | undefined;
+  /** How long records are kept. Default: until they are pruned. */
+  readonly retention?: Retention | undefined;
   /** Returns the time in milliseconds since 1970. Default: the clock of the database, which all machines share. */
   readonly now?: (() => number) | undefined;
 }
@@ -104,6 +107,7 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
     migrate: true,
     leaseSeconds: true,
     timeoutSeconds: true,
+    retention: true,
     now: true,
   });
   const { schema: name = "calotype", migrate: mayChange = true } = options;
@@ -116,7 +120,8 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
   const owner = createOwner(database, { schema, leaseMs, now });
   const unsureHolds = createUnsureHolds();
   const periods = createPeriods(now);
-  const sweep = createSweep(database, { schema, owner });
+  const months = createMonthKeeper(database, { schema, owner, retention: options.retention });
+  const sweep = createSweep(database, { schema, owner, months });
   const reports = createReports(database, schema);
 
   const oldRecords = createOldCounter(database, schema);

@@ -3,6 +3,7 @@ import { CALLERS } from "./sql/callers.js";
 import { HOURLY_TOTALS } from "./sql/hourly-totals.js";
 import { KEPT_HOLDS } from "./sql/kept-holds.js";
 import { LATE_RECORDS } from "./sql/late-records.js";
+import { MONTHLY_RECORDS } from "./sql/monthly-records.js";
 import { OUTBOX } from "./sql/outbox.js";
 import { OUTBOX_READERS } from "./sql/outbox-readers.js";
 import { QUIET_CHANGES } from "./sql/quiet-changes.js";
@@ -546,7 +547,11 @@ export const MIGRATIONS: readonly string[] = [
   LATE_RECORDS,
   OUTBOX,
   [OUTBOX_READERS, QUIET_CHANGES].join(""),
+  MONTHLY_RECORDS,
 ];
+
+/** How many steps come before that which divides the records into months, see `prepare-records.ts`. */
+export const BEFORE_MONTHS = MIGRATIONS.indexOf(MONTHLY_RECORDS);
 
 /**
  * Settings of the functions that write. No function waits for a lock for longer than its client waits.

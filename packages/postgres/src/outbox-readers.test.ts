@@ -8,7 +8,7 @@ import { describeWithPostgres } from "./testing/describe-with-postgres.js";
 import { holdOf, recordOf } from "./testing/entries.js";
 
 /** The number of steps before the readers. */
-const BEFORE = MIGRATIONS.length - 1;
+const BEFORE = MIGRATIONS.length - 2;
 
 await describeWithPostgres("entries that nobody delivers", ({ pool, nameSchema }) => {
   const open = (schema: string): PostgresLedger => {

@@ -69,7 +69,10 @@ export function createOutbox(
     const select = {
       condition: "record IS NOT NULL",
       columns: "l.record AS id, r.record::text AS record",
-      join: `JOIN ${schema}.records r ON r.id = l.record AND r.state = l.state`,
+      // OFFSET 0: each record is searched by its id, in the index of each month.
+      join: `CROSS JOIN LATERAL (
+          SELECT f.record FROM ${schema}.records f WHERE f.id = l.record AND f.state = l.state OFFSET 0
+        ) r`,
     };
     const taken = createTakenRecords(limit);
     let behind = "0";

@@ -1,7 +1,6 @@
 import { Pool } from "pg";
 import { expect, it, onTestFinished } from "vitest";
 import { createPostgresLedger, type PostgresLedger } from "./create-postgres-ledger.js";
-import type { PostgresPool } from "./pool.js";
 import { describeWithPostgres } from "./testing/describe-with-postgres.js";
 import { holdOf, recordOf } from "./testing/entries.js";
 import { recordStatements } from "./testing/record-statements.js";

@@ -33,4 +33,17 @@ export const OUTBOX_READERS = `
   -- Messages are written only for endpoints that exist.
   CREATE TRIGGER keep_read_entry BEFORE INSERT ON {schema}.outbox_entries FOR EACH ROW WHEN (NEW.endpoint IS NULL)
     EXECUTE FUNCTION {schema}.keep_read_entry();
+
+  -- Forgets records that no process has delivered for 30 days, some thousands at a time.
+  CREATE FUNCTION {schema}.forget_unread() RETURNS void LANGUAGE plpgsql {settings} AS $$
+  BEGIN
+    IF EXISTS (SELECT FROM {schema}.outbox_readers r
+        WHERE r.kind = 'record' AND r.seen_at > clock_timestamp() - interval '30 days')
+    THEN
+      RETURN;
+    END IF;
+    DELETE FROM {schema}.outbox_entries e WHERE e.sequence = ANY (ARRAY(
+      SELECT o.sequence FROM {schema}.outbox_entries o WHERE o.record IS NOT NULL ORDER BY o.sequence LIMIT 5000
+      FOR UPDATE SKIP LOCKED));
+  END $$;
 `;
