@@ -99,7 +99,8 @@ async function beforeMonths(
   await database.transact((send) => takeSteps(send, { schema, steps, end: BEFORE_MONTHS }));
   // The lock is held by a transaction of its own: what builds an index while others write cannot run in a transaction.
   await patient.transact(async (send) => {
-    await send({ sql: "SELECT pg_advisory_xact_lock($1)", values: [lockKeyOf(`${schema} records`)] });
+    // Without values: a statement with values keeps its snapshot until the next one, and the index would wait for its end.
+    await send({ sql: `SELECT pg_advisory_xact_lock(${lockKeyOf(`${schema} records`)})`, values: [] });
     if (await needsPreparation(database, quoted)) await prepareRecords(patient, quoted);
   });
 }
