@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 import { inspect } from "node:util";
 import { ClientSecretCredential, getBearerTokenProvider } from "@azure/identity";
 import { createGateway, type GatewayOptions, type SettledRecord } from "@calotype/core";
-import { gemini } from "@calotype/core/families/gemini";
+import { gemini, vertex } from "@calotype/core/families/gemini";
 import { openai } from "@calotype/core/families/openai";
 import type { KeyFunction } from "@calotype/core/operator";
 import { createEmulator } from "@calotype/emulator";
@@ -108,13 +108,12 @@ interface Library {
   readonly createKey: (service: TokenService) => KeyFunction;
 }
 
-const PROJECT = "/v1/projects/p/locations/us-central1/publishers/google";
-
 const google: Library = {
-  family: "vertex",
+  family: "gemini",
+  dialect: "vertex",
   model: "gemini-nano-banana-2.1",
-  path: PROJECT,
-  toEmulated: (path) => path.replace(PROJECT, "/gemini/v1beta"),
+  path: new URL(vertex({ project: "p", location: "us-central1" }).baseUrl).pathname,
+  toEmulated: (path) => `/vertex${path}`,
   createKey(service) {
     const authClient = new UserRefreshClient({
       clientId: "client",
@@ -147,13 +146,6 @@ const azure: Library = {
       return { key: token, expiresAt: expiresOnTimestamp };
     };
   },
-};
-
-const vertex = {
-  ...gemini,
-  name: "vertex",
-  defaultBaseUrl: "https://aiplatform.googleapis.com/v1",
-  authorize: (token: string) => ({ authorization: `Bearer ${token}` }),
 };
 
 const EMULATED = {
@@ -190,7 +182,7 @@ async function open(
   const log = (fields: object, message: string): void => void logs.push({ message, fields });
   const { family, dialect, model } = library;
   const gateway = createGateway({
-    families: [openai, vertex],
+    families: [openai, gemini],
     models: { [model]: { family } },
     channels: [
       {

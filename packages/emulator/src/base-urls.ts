@@ -22,5 +22,11 @@ export function baseUrlsAt(origin: string): Record<ProviderName, string> {
     fal: `${origin}/fal`,
     replicate: `${origin}/replicate/v1`,
     relay: `${origin}/relay/v1`,
+    minimax: `${origin}/minimax/v1`,
+    recraft: `${origin}/recraft/v1`,
+    mai: `${origin}/azure/mai/v1`,
+    ideogram: `${origin}/ideogram/v2`,
+    tokenhub: `${origin}/tokenhub/v1`,
+    vertex: `${origin}/vertex/v1/projects/emulator/locations/global/publishers/google`,
   };
 }

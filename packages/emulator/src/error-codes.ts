@@ -1,10 +1,15 @@
 import { arkErrors } from "./ark/error-codes.js";
 import { dashscopeErrors } from "./dashscope/error-codes.js";
 import {
+  ideogramErrors,
   localaiErrors,
+  maiErrors,
+  minimaxErrors,
   openrouterErrors,
+  recraftErrors,
   siliconflowErrors,
   togetherErrors,
+  tokenhubErrors,
   vllmErrors,
   xaiErrors,
   zhipuErrors,
@@ -32,6 +37,12 @@ const tables: Readonly<Partial<Record<ProviderName, object>>> = {
   fal: falErrors,
   replicate: replicateErrors,
   relay: relayErrors,
+  minimax: minimaxErrors,
+  recraft: recraftErrors,
+  mai: maiErrors,
+  ideogram: ideogramErrors,
+  tokenhub: tokenhubErrors,
+  vertex: geminiErrors,
 };
 
 /** Whether the provider documents this code. */

@@ -32,6 +32,11 @@ const sharedHosts: readonly (readonly [RegExp, string])[] = [
   [/^fal\.run$/, "/fal-run"],
   [/^api\.replicate\.com$/, "/replicate"],
   [/^api\.apimart\.ai$/, "/relay"],
+  [/^api\.minimaxi?\.(?:io|com)$/, "/minimax"],
+  [/^external\.api\.recraft\.ai$/, "/recraft"],
+  [/^api\.ideogram\.ai$/, "/ideogram"],
+  [/^tokenhub\.tencentmaas\.com$/, "/tokenhub"],
+  [/^(?:(?:[a-z0-9-]+-)?aiplatform|aiplatform\.[a-z]+\.rep)\.googleapis\.com$/, "/vertex"],
 ];
 
 /**

@@ -16,12 +16,19 @@ export const providerNames = [
   "fal",
   "replicate",
   "relay",
+  "minimax",
+  "recraft",
+  "mai",
+  "ideogram",
+  "tokenhub",
+  "vertex",
 ] as const;
 
 /**
  * `ark`: Volcengine Ark, the Seedream models. `dashscope`: Alibaba Cloud DashScope, the Qwen-Image and Wan models.
  * `openai`: OpenAI's images API. `azure`, `xai`, `openrouter`, `together`, `siliconflow`, `zhipu`, `vllm`, `localai`:
- * services with a dialect of OpenAI's images API. `gemini`: Google's Gemini API. `bfl`: Black Forest Labs, the FLUX
+ * services with a dialect of OpenAI's images API, and so are `minimax`, `recraft`, `mai` (Microsoft's models on Azure),
+ * `ideogram` and `tokenhub` (Tencent). `gemini`: Google's Gemini API; `vertex`: the same models on Vertex AI. `bfl`: Black Forest Labs, the FLUX
  * models. `fal`: fal's queue. `replicate`: Replicate's predictions. `relay`: a relay of OpenAI's requests that responds with
  * the id of a task.
  */

@@ -2,14 +2,19 @@ import { ark } from "./ark/ark.js";
 import { baseUrlsAt } from "./base-urls.js";
 import { controlPath, handleControl } from "./control-routes.js";
 import { dashscope } from "./dashscope/dashscope.js";
+import { ideogram } from "./dialects/ideogram.js";
 import { localai } from "./dialects/localai.js";
+import { mai } from "./dialects/mai.js";
+import { minimax } from "./dialects/minimax.js";
 import { openrouter } from "./dialects/openrouter.js";
+import { recraft } from "./dialects/recraft.js";
 import { siliconflow } from "./dialects/siliconflow.js";
 import { together } from "./dialects/together.js";
+import { tokenhub } from "./dialects/tokenhub.js";
 import { vllm } from "./dialects/vllm.js";
 import { xai } from "./dialects/xai.js";
 import { zhipu } from "./dialects/zhipu.js";
-import { gemini } from "./gemini/gemini.js";
+import { gemini, vertex } from "./gemini/gemini.js";
 import { type FoundOperation, handleCall } from "./handle-call.js";
 import { jsonResponse } from "./http/responses.js";
 import { handleLink } from "./links/handle-link.js";
@@ -44,6 +49,12 @@ const providers: readonly Provider[] = [
   fal,
   replicate,
   relay,
+  minimax,
+  recraft,
+  mai,
+  ideogram,
+  tokenhub,
+  vertex,
 ];
 
 export function createRouter(services: Services): Router {

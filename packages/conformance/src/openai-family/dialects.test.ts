@@ -31,7 +31,19 @@ const ROWS: readonly DialectRow[] = [
   { service: "zhipu", model: "cogview-4" },
   { service: "vllm", model: "Qwen/Qwen-Image" },
   { service: "localai", model: "flux" },
+  { service: "minimax", model: "MiniMax-H3-Image" },
+  { service: "recraft", model: "recraftv4_1" },
+  { service: "mai", model: "MAI-Image-2.7" },
+  { service: "ideogram", model: "ideogram-4-5" },
+  { service: "tokenhub", model: "hy-image-v3" },
 ];
+
+/** The header that carries the key. */
+const KEY_HEADERS: Readonly<Record<string, string>> = {
+  azure: "api-key",
+  mai: "api-key",
+  ideogram: "api-key",
+};
 
 /** What every client of OpenAI may send. */
 const USUAL = {
@@ -63,7 +75,7 @@ describe.each(ROWS)("the dialect $service", ({ service, model }) => {
     expect(records).toMatchObject([{ images: 2, usage: { generated_images: 2 } }]);
     const keys = emulator.requests.filter(({ method }) => method === "POST").map(({ headers }) => headers);
     for (const headers of keys) {
-      expect(headers[service === "azure" ? "api-key" : "authorization"]).toContain("provider-key-0001");
+      expect(headers[KEY_HEADERS[service] ?? "authorization"]).toContain("provider-key-0001");
     }
   });
 
@@ -129,29 +141,34 @@ describe.each(ROWS.filter(({ service }) => service !== "zhipu"))(
   ({ service, model: usual }) => {
     const model = service === "siliconflow" ? "Qwen/Qwen-Image-Edit" : usual;
 
-    it.each([
+    const rows = [
       ["files", 1],
       ["files", 2],
       ["data URLs", 1],
       ["data URLs", 2],
-    ])("shows the service all images of %s (%d)", async (kind, count) => {
-      const { client, post, emulator, records } = await start({ service, models: [model] });
-      const images = Array.from({ length: count }, () => IMAGE);
-      if (kind === "files") {
-        const files = await Promise.all(
-          images.map((_, index) => toFile(PNG, `${index}.png`, { type: "image/png" })),
-        );
-        await client.images.edit({ model, prompt: "a red fox", image: files });
-      } else {
-        const list = images.map((image_url) => ({ image_url }));
-        await (await post(EDITS, { model, prompt: "a red fox", images: list })).text();
-      }
-      const [sent] = emulator.requests;
-      const files = (sent?.parts ?? []).filter(({ filename }) => filename !== undefined);
-      const text = sent?.bodyText ?? "";
-      const found = files.length > 0 ? files.length : text.split(PNG.toString("base64")).length - 1;
-      expect([found, records[0]?.images]).toEqual([count, 1]);
-    });
+    ] as const;
+    // Recraft takes one image.
+    it.each(rows.filter(([, count]) => service !== "recraft" || count === 1))(
+      "shows the service all images of %s (%d)",
+      async (kind, count) => {
+        const { client, post, emulator, records } = await start({ service, models: [model] });
+        const images = Array.from({ length: count }, () => IMAGE);
+        if (kind === "files") {
+          const files = await Promise.all(
+            images.map((_, index) => toFile(PNG, `${index}.png`, { type: "image/png" })),
+          );
+          await client.images.edit({ model, prompt: "a red fox", image: files });
+        } else {
+          const list = images.map((image_url) => ({ image_url }));
+          await (await post(EDITS, { model, prompt: "a red fox", images: list })).text();
+        }
+        const [sent] = emulator.requests;
+        const files = (sent?.parts ?? []).filter(({ filename }) => filename !== undefined);
+        const text = sent?.bodyText ?? "";
+        const found = files.length > 0 ? files.length : text.split(PNG.toString("base64")).length - 1;
+        expect([found, records[0]?.images]).toEqual([count, 1]);
+      },
+    );
   },
 );
 
@@ -162,7 +179,17 @@ it("an edit gets a 400 of a service that has none", async () => {
   expect(records).toEqual([]);
 });
 
-it.each(["xai", "openrouter", "together", "vllm"] as const)("a mask gets a 400 of %s", async (service) => {
+it.each([
+  "xai",
+  "openrouter",
+  "together",
+  "vllm",
+  "minimax",
+  "recraft",
+  "mai",
+  "ideogram",
+  "tokenhub",
+] as const)("a mask gets a 400 of %s", async (service) => {
   const { post } = await start({ service, models: ["x"] });
   const fields = { model: "x", prompt: "a fox", images: [{ image_url: IMAGE }], mask: { image_url: IMAGE } };
   const response = await post(EDITS, fields);
@@ -213,6 +240,7 @@ describe("a call", () => {
     ["xai", "2048x3072", { aspect_ratio: "2:3", resolution: "2k" }],
     ["together", "768x1344", { width: 768, height: 1344 }],
     ["siliconflow", "1024x1024", { image_size: "1024x1024" }],
+    ["mai", "1536x1024", { width: 1536, height: 1024 }],
   ] as const)("of %s says the size %s in its own fields", async (service, size, fields) => {
     const row = ROWS.find(({ service: name }) => name === service);
     const { post, emulator } = await start({ service, models: [row?.model ?? ""] });
@@ -254,7 +282,7 @@ describe("money", () => {
     expect([xai, openrouter].map(({ records }) => records[0]?.usage?.cost_usd)).toEqual(["0.04", "0.08"]);
   });
 
-  it.each(["xai", "together", "siliconflow", "zhipu", "vllm", "localai"])(
+  it.each(["xai", "together", "siliconflow", "zhipu", "vllm", "localai", "recraft", "ideogram", "tokenhub"])(
     "by tokens is an error at startup for %s",
     (dialect) => {
       const options: GatewayOptions = {
@@ -273,7 +301,8 @@ describe("money", () => {
   );
 
   it("of a service without an address needs baseUrl, and an unknown dialect is an error", () => {
-    for (const dialect of ["azure", "vllm", "localai"]) expect(() => createWith(dialect)).toThrow("baseUrl");
+    for (const dialect of ["azure", "vllm", "localai", "mai"])
+      expect(() => createWith(dialect)).toThrow("baseUrl");
     expect(() => createWith("replicate")).toThrow("must be one of openai, azure, xai");
   });
 });

@@ -42,6 +42,8 @@ export interface JobProtocol {
 /** What the provider says about a submission. */
 export type Submission =
   | { readonly job: ProviderJob }
+  /** The response has the result already, and `fromUpstream` reads it. Nothing is polled. */
+  | { readonly done: true }
   /** @deprecated Return `job`. */
   | { readonly task: ProviderJob }
   /** The provider refused the request with a 2xx status. */

@@ -66,6 +66,7 @@ const GEMINI_NAMES: Readonly<Record<string, readonly string[]>> = {
   "gemini-nano-banana-2.1": ["gemini-nano-banana-2.1", "gemini-nano-banana-2.1-preview"],
   "gemini-3-pro-image": ["gemini-3-pro-image", "gemini-3-pro-image-preview"],
   "gemini-3.1-flash-lite-image": ["gemini-3.1-flash-lite-image"],
+  "gemini-3.1-flash-image": ["gemini-3.1-flash-image", "gemini-3.1-flash-image-preview"],
   "gemini-2.5-flash-image": ["gemini-2.5-flash-image", "gemini-2.5-flash-image-preview"],
 };
 
@@ -89,7 +90,6 @@ const NEAR_MISSES = [
   "gpt-image-2-20260421",
   "openai/gpt-image-2",
   "dall-e-3",
-  "gemini-3.1-flash-image",
   "gemini-3-pro-image-preview-preview",
   "gemini-nano-banana-2",
   "models/gemini-3-pro-image",

@@ -76,6 +76,7 @@ export function isReferenceImage(value: unknown): value is ReferenceImage {
 /** The kind of an HTTP status, if the provider's code says nothing else. */
 export function failureKindOfStatus(status: number): UpstreamFailureKind {
   if (status === 401 || status === 403) return "credential";
+  if (status === 402) return "quota";
   // The request path of a family is fixed, so a 404 means that the model or endpoint was not found.
   if (status === 404 || status === 410) return "model";
   if (status === 429) return "rate";

@@ -160,7 +160,7 @@ async function checkStoredJob(
 ): Promise<void> {
   const request = normalize(subject, exchange.request);
   const read = jobs.readSubmission(submission, request);
-  require(!("failure" in read), "The submission was accepted.", read);
+  require("job" in read || "task" in read, "The submission was accepted.", read);
   const job = "job" in read ? read.job : read.task;
   const stored = JSON.parse(JSON.stringify(job));
   requireSame(stored, job, "A job is plain JSON.");

@@ -84,6 +84,9 @@ async function readSubmission(
     const { text, value } = parseResponse(chunks, response);
     const submission = protocol.readSubmission(value, attempt.request);
     if ("failure" in submission) return { failure: { ...submission.failure, status, body: text } };
+    if ("done" in submission) {
+      return { ...readResult(attempt, replayResponse(response, chunks), chunks), accepted: UNKNOWN };
+    }
     job = "job" in submission ? submission.job : submission.task;
     checkJob(job);
   } catch (cause) {
@@ -201,8 +204,7 @@ function pollToEnd(waiting: Waiting): Promise<AttemptOutcome | undefined> {
       if (state.state === "pending") return state;
       if (state.state === "failed") return { done: toFailedJob(state, body) };
       if (protocol.fetchResult !== undefined) return { done: undefined };
-      const { dialect } = attempt.route.channel;
-      return { done: { response, ...readWhole(response, chunks, { dialect, request: attempt.request }) } };
+      return { done: readResult(attempt, response, chunks) };
     },
   });
 }
@@ -213,11 +215,19 @@ function fetchResult(waiting: Waiting): Promise<AttemptOutcome> {
     call: () => protocol.fetchResult?.(stored.job) ?? protocol.poll(stored.job),
     isResult: true,
     read({ response, chunks, body }) {
-      const { dialect } = attempt.route.channel;
       if (body === undefined) return { done: { response, failure: undefined } };
-      return { done: { response, ...readWhole(response, chunks, { dialect, request: attempt.request }) } };
+      return { done: readResult(attempt, response, chunks) };
     },
   });
+}
+
+function readResult(
+  attempt: PreparedAttempt,
+  response: TransportResponse,
+  chunks: readonly Uint8Array[],
+): AttemptOutcome {
+  const { route, request } = attempt;
+  return { response, ...readWhole(response, chunks, { dialect: route.channel.dialect, request }) };
 }
 
 /** The job has ended without a result. Whether images were made depends on the kind of the failure. */

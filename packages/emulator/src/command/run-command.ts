@@ -74,6 +74,12 @@ const titles: Readonly<Record<ProviderName, string>> = {
   fal: "fal",
   replicate: "Replicate",
   relay: "A relay",
+  minimax: "MiniMax",
+  recraft: "Recraft",
+  mai: "MAI on Azure",
+  ideogram: "Ideogram",
+  tokenhub: "TokenHub",
+  vertex: "Vertex AI",
 };
 
 function welcome({ url, baseUrls }: EmulatorServer): string {

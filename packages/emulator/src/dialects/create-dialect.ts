@@ -27,6 +27,8 @@ export interface Dialect {
   readonly operations: readonly Operation[];
   /** The body of an error. */
   describeError(error: DialectError, requestId: string): unknown;
+  /** The key of the request. Default: that of `Authorization: Bearer …`. */
+  readonly readKey?: NonNullable<Provider["readKey"]>;
   /** Default `x-request-id`. */
   readonly requestIdHeader?: string;
   readonly needsKey?: boolean;
@@ -40,6 +42,7 @@ export function createDialect(dialect: Dialect): Provider {
     basePaths: [dialect.basePath],
     operations,
     needsKey: dialect.needsKey ?? true,
+    ...(dialect.readKey !== undefined && { readKey: dialect.readKey }),
     wrongKey: () => new Refusal({ code: codes.wrongKey }),
     bodyTooLarge: () => new Refusal({ code: codes.invalid, message: "The request body is too large." }),
     bodyNotJson: () => new Refusal({ code: codes.invalid, message: "The request body could not be parsed." }),

@@ -39,13 +39,36 @@ const services: readonly Service[] = [
     body: { prompt: "a fox" },
     base64: { response_format: "b64_json" },
   },
+  {
+    name: "minimax",
+    path: "/images/generations",
+    body: { model: "MiniMax-H3-Image", prompt: "a fox", area: "1K" },
+    base64: { response_format: "b64_json" },
+  },
+  {
+    name: "recraft",
+    path: "/images/generations",
+    body: { model: "recraftv4_1", prompt: "a fox" },
+    base64: { response_format: "b64_json" },
+  },
+  { name: "mai", path: "/images/generations", body: { model: "MAI-Image-2.7", prompt: "a fox" }, base64: {} },
+  { name: "ideogram", path: "/image/generate/ideogram-4-5", body: { prompt: "a fox" } },
+  {
+    name: "tokenhub",
+    path: "/wand/hunyuan-image/v3-generation",
+    body: { model: "hy-image-v3", prompt: "a fox" },
+  },
 ];
 
 function send(emulator: Emulator, { name, path }: Pick<Service, "name" | "path">, body: object | FormData) {
   const isForm = body instanceof FormData;
   return emulator.fetch(baseUrls[name] + path, {
     method: "POST",
-    headers: { authorization: "Bearer k", ...(isForm ? {} : { "content-type": "application/json" }) },
+    headers: {
+      authorization: "Bearer k",
+      "api-key": "k",
+      ...(isForm ? {} : { "content-type": "application/json" }),
+    },
     body: isForm ? body : JSON.stringify(body),
   });
 }
@@ -107,6 +130,11 @@ describe("keys", () => {
     ["zhipu", 401],
     ["vllm", 200],
     ["localai", 200],
+    ["minimax", 401],
+    ["recraft", 401],
+    ["mai", 401],
+    ["ideogram", 401],
+    ["tokenhub", 401],
   ] as const)("%s without a key is %i", async (name, expected) => {
     const service = services.find((candidate) => candidate.name === name);
     const emulator = createEmulator({ images: "tiny" });
@@ -173,6 +201,63 @@ describe("response bodies", () => {
       {},
       { created: 1_763_683_200, data: [{ b64_json: expect.any(String), url: null, revised_prompt: null }] },
     ],
+    [
+      "minimax",
+      { n: 2 },
+      {
+        created: 1_763_683_200,
+        data: [{ url: link("minimax") }, { url: link("minimax") }],
+        usage: {
+          input_tokens: 4,
+          input_tokens_details: { text_tokens: 4, image_tokens: 0 },
+          output_tokens: 2_048,
+          total_tokens: 2_052,
+        },
+      },
+    ],
+    [
+      "recraft",
+      { n: 2 },
+      {
+        created: 1_763_683_200,
+        credits: 70,
+        data: [{ url: link("recraft") }, { url: link("recraft") }],
+      },
+    ],
+    [
+      "mai",
+      { width: 2048, height: 1024 },
+      {
+        created: 1_763_683_200,
+        data: [{ b64_json: expect.any(String) }],
+        usage: { num_input_text_tokens: 2, num_input_image_tokens: 0, num_output_tokens: 2_048 },
+      },
+    ],
+    [
+      "ideogram",
+      { size: "1440x720", quality: "low", seed: 7 },
+      {
+        generation_id: expect.any(String),
+        created: "2025-11-21T00:00:00.000Z",
+        seed: 7,
+        usage_cost_usd_micros: 30_000,
+        data: [
+          {
+            object_type: "image.generation",
+            url: link("ideogram"),
+            prompt: "a fox",
+            resolution: "1440x720",
+            is_image_safe: true,
+            seed: 7,
+          },
+        ],
+      },
+    ],
+    [
+      "tokenhub",
+      {},
+      { request_id: expect.any(String), created: 1_763_683_200, data: [{ url: link("tokenhub") }] },
+    ],
   ])("of %s have only its fields", async (name, fields, expected) => {
     expect((await ask(name, fields)).body).toStrictEqual(expected);
   });
@@ -228,6 +313,49 @@ describe("errors", () => {
     ],
     ["vllm", {}, { code: "loading" }, 503, { detail: "The model is still loading." }],
     ["localai", {}, { status: 500 }, 500, { error: { code: 500, type: "" } }],
+    [
+      "minimax",
+      { size: "512x512", area: null },
+      undefined,
+      400,
+      { error: { type: "bad_request_error", http_code: "400" } },
+    ],
+    [
+      "minimax",
+      { size: "1024x1024" },
+      undefined,
+      400,
+      { error: { message: expect.stringContaining("area") } },
+    ],
+    [
+      "minimax",
+      {},
+      { code: "insufficient_balance" },
+      402,
+      { error: { message: expect.stringContaining("(1008)") } },
+    ],
+    ["recraft", { model: "recraftv9" }, undefined, 404, { code: "model_not_found" }],
+    ["recraft", { model: "recraftv4_styles" }, undefined, 400, { message: "style_id is required" }],
+    ["recraft", { n: 7 }, undefined, 400, { code: "invalid_request" }],
+    ["mai", { response_format: "b64_json" }, undefined, 400, { error: { code: "invalid_value" } }],
+    [
+      "mai",
+      { model: "MAI-Image-2.6", width: 2048, height: 2048 },
+      undefined,
+      400,
+      { error: { code: "invalid_value" } },
+    ],
+    ["mai", { width: 512 }, undefined, 400, { error: { code: "invalid_value" } }],
+    ["ideogram", { quality: "very_low" }, undefined, 400, { reject_reason: "invalid_request" }],
+    ["ideogram", { prompt: "content_moderated" }, undefined, 422, { error: expect.any(String) }],
+    ["tokenhub", { size: "2048x2048" }, undefined, 400, { error: { code: "invalid_parameter" } }],
+    [
+      "tokenhub",
+      { images: ["a", "b", "c", "d"] },
+      undefined,
+      400,
+      { error: { message: "images: at most 3" } },
+    ],
   ])("of %s for %j", async (name, fields, fault, status, expected) => {
     const response = await ask(name, fields, fault === undefined ? [] : [fault]);
     expect(response.status).toBe(status);
@@ -263,6 +391,21 @@ describe("input images", () => {
       "/images/generations",
       (url) => ({ ref_images: [url.replace(/^.*,/, "")], response_format: "b64_json", size: "640x640" }),
     ],
+    [
+      "minimax",
+      "/images/edits",
+      (image_url) => ({
+        model: "MiniMax-H3-Image",
+        images: [{ image_url }],
+        size: "1024x1024",
+        response_format: "b64_json",
+      }),
+    ],
+    [
+      "recraft",
+      "/images/imageToImage",
+      (image_url) => ({ model: "recraftv4_1", image_url, strength: 0.5, response_format: "b64_json" }),
+    ],
   ])("of %s are drawn", async (name, path, fieldsFor) => {
     const fields = fieldsFor(await dataUrl({ color: "#20c040" }));
     const response = await send(createEmulator(), { name, path }, { prompt: "a fox", ...fields });
@@ -274,16 +417,22 @@ describe("input images", () => {
   it.each<[ProviderName, string, readonly string[]]>([
     ["vllm", "/images/edits", ["image"]],
     ["localai", "/images/inpainting", ["image", "mask"]],
+    ["recraft", "/images/imageToImage", ["image"]],
+    ["mai", "/images/edits", ["image[]", "image[]"]],
+    ["ideogram", "/image/generate/ideogram-4-5", ["images", "images"]],
   ])("of %s are the files of a form", async (name, path, files) => {
     const form = new FormData();
     form.set("prompt", "a fox");
+    if (name === "mai") form.set("model", "MAI-Image-2.7");
+    if (name === "recraft") form.set("strength", "0.5");
     const bytes = await (await fetch(await dataUrl({ color: "#20c040" }))).blob();
     for (const file of files) form.append(file, bytes, "a.png");
     const response = await send(createEmulator({ images: "tiny" }), { name, path }, form);
     expect([response.status, await response.json()]).toMatchObject([200, { data: [{}] }]);
-    const empty = new FormData();
-    empty.set("prompt", "a fox");
-    expect((await send(createEmulator(), { name, path }, empty)).status).toBeGreaterThanOrEqual(400);
+    // Ideogram makes an image from the prompt alone.
+    if (name === "ideogram") return;
+    for (const file of files) form.delete(file);
+    expect((await send(createEmulator(), { name, path }, form)).status).toBeGreaterThanOrEqual(400);
   });
 });
 

@@ -138,6 +138,73 @@ export const localaiErrors: ErrorTable = {
   backend_failed: { status: 500, message: "could not load model: rpc error" },
 };
 
+/** MiniMax's bodies have a type, and its own number at the end of the message. */
+export const minimaxErrors: ErrorTable = {
+  invalid_params: typed(400, "bad_request_error", "invalid params (2013)"),
+  sensitive: typed(400, "bad_request_error", "input new_sensitive (1026)"),
+  unknown_model: typed(404, "not_found_error", "unknown model"),
+  login_fail: typed(401, "authorized_error", "login fail: Please carry the API secret key (1004)"),
+  insufficient_balance: typed(402, "insufficient_balance_error", "insufficient balance (1008)"),
+  rate_limit: typed(429, "rate_limit_error", "rate limit exceeded(RPM) (1002)"),
+  usage_limit: typed(429, "rate_limit_error", "usage limit exceeded (2056)"),
+  internal_error: typed(500, "api_error", "unknown error (1000)"),
+  overloaded: typed(529, "overloaded_error", "The server cluster is currently under high load (2064)"),
+};
+
+/** Recraft documents no codes. The names are the emulator's own. */
+export const recraftErrors: ErrorTable = {
+  invalid_request: { status: 400, message: "The request is invalid." },
+  content_policy: { status: 400, message: "The prompt was refused by the content policy." },
+  unauthorized: { status: 401, message: "Unauthorized" },
+  not_enough_credits: { status: 402, message: "Not enough API units." },
+  model_not_found: { status: 404, message: "The model does not exist." },
+  rate_limit: { status: 429, message: "Too many requests." },
+  internal_error: { status: 500, message: "Internal error." },
+  unavailable: { status: 503, message: "The service is unavailable." },
+};
+
+export const maiErrors: ErrorTable = {
+  invalid_value: { status: 400, message: "The request is invalid." },
+  content_policy_violation: { status: 400, message: "Your request was rejected by the content filter." },
+  "401": { status: 401, message: "Access denied due to invalid subscription key or wrong API endpoint." },
+  DeploymentNotFound: { status: 404, message: "The API deployment for this resource does not exist." },
+  RateLimitReached: {
+    status: 429,
+    message: "Your requests have exceeded the rate limit of this deployment.",
+  },
+  insufficient_quota: { status: 429, message: "You exceeded your current quota." },
+  server_error: { status: 500, message: "The server had an error." },
+  server_is_overloaded: { status: 503, message: "The server is overloaded." },
+};
+
+/** Ideogram's bodies have a text and, for some errors, a `reject_reason`. */
+export const ideogramErrors: ErrorTable = {
+  invalid_request: { status: 400, message: "Invalid request." },
+  unauthorized: { status: 401, message: "Not authorized to generate an image." },
+  insufficient_funds: { status: 402, message: "Insufficient funds." },
+  not_found: { status: 404, message: "Not found." },
+  content_policy_violation: { status: 422, message: "The prompt failed the safety check." },
+  too_many_requests: { status: 429, message: "Too many requests in flight." },
+  internal_error: { status: 500, message: "Internal error." },
+  unavailable: { status: 503, message: "The service is unavailable." },
+};
+
+/** TokenHub's statuses are known; the names of most codes are the emulator's own. */
+export const tokenhubErrors: ErrorTable = {
+  invalid_parameter: { status: 400, message: "Invalid parameter." },
+  unauthorized: { status: 401, message: "Invalid API key." },
+  insufficient_balance: { status: 402, message: "The balance is not sufficient." },
+  model_not_found: { status: 404, message: "The model is not available." },
+  content_filter: { status: 422, message: "The content was refused by the safety review." },
+  rate_limit: { status: 429, message: "The number of concurrent requests is at its limit." },
+  internal_error: { status: 500, message: "Internal error." },
+  unavailable: { status: 503, message: "The service is unavailable." },
+};
+
+function typed(status: number, type: string, message: string): DialectErrorFacts {
+  return { status, type, message };
+}
+
 function wired(status: number, wireCode: string, message: string): DialectErrorFacts {
   return { status, wireCode, message };
 }

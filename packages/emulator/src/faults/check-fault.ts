@@ -47,6 +47,7 @@ const streamRules: RulesFor<StreamFault> = {
 
 const taskRules: RulesFor<TaskFault> = {
   runningPolls: count,
+  atOnce: flag,
   stuck: flag,
   end: oneOf("failed", "moderation", "request-moderation", "canceled", "lost"),
   code: text,

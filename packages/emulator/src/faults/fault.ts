@@ -64,6 +64,8 @@ export type FaultCode = ArkErrorCode | DashscopeErrorCode | OpenaiErrorCode | Ge
 export interface TaskFault {
   /** How many polls see the task as running, whatever the time. Without it the time decides. */
   runningPolls?: number;
+  /** Replicate and relays: the response to the submission has the images already. */
+  atOnce?: true;
   /** The task never ends. */
   stuck?: true;
   /**

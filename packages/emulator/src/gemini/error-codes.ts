@@ -12,7 +12,7 @@ interface GeminiErrorFacts extends ErrorFacts {
 const exhausted =
   "You exceeded your current quota, please check your plan and billing details. For more information on this error, head to: https://ai.google.dev/gemini-api/docs/rate-limits.";
 
-/** The errors of the Gemini API by `error.status`, and three that are told apart by their details. */
+/** The errors of the Gemini API by `error.status`, and those that are told apart by their details. */
 export const geminiErrors = {
   INVALID_ARGUMENT: fact(400, "Request contains an invalid argument."),
   API_KEY_INVALID: {
@@ -21,6 +21,10 @@ export const geminiErrors = {
     reason: "API_KEY_INVALID",
   },
   FAILED_PRECONDITION: fact(400, "User location is not supported for the API use."),
+  UNAUTHENTICATED: {
+    ...fact(401, "Request had invalid authentication credentials. Expected OAuth 2 access token."),
+    reason: "ACCESS_TOKEN_EXPIRED",
+  },
   PERMISSION_DENIED: fact(403, "The caller does not have permission."),
   NOT_FOUND: fact(
     404,

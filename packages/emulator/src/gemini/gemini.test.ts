@@ -182,7 +182,7 @@ describe("Gemini blocks with 200", () => {
 
 describe("Gemini refuses", () => {
   it.each<[AskedGemini, number, string, string]>([
-    [{ name: "gemini-3.1-flash-image" }, 404, "NOT_FOUND", "is not found for API version v1beta"],
+    [{ name: "gemini-3.1-flash-image-preview" }, 404, "NOT_FOUND", "is not found for API version v1beta"],
     [{ fields: { n: 2 } }, 400, "INVALID_ARGUMENT", 'Unknown name "n"'],
     [{ config: { candidateCount: 2 } }, 400, "INVALID_ARGUMENT", "Multiple candidates"],
     [{ config: { imageConfig: { imageSize: "1k" } } }, 400, "INVALID_ARGUMENT", "image_size"],
@@ -274,4 +274,33 @@ describe("streamGenerateContent", () => {
       error: { code: 503, status: "UNAVAILABLE" },
     });
   });
+});
+
+describe("Vertex AI", () => {
+  const url = "http://emulator.test/vertex/v1/projects/p-1/locations/europe-west4/publishers/google/models";
+  const send = (headers: Record<string, string>) =>
+    createEmulator({ images: "tiny", apiKeys: { vertex: ["token-1"] } }).fetch(
+      `${url}/gemini-3-pro-image:generateContent`,
+      {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: JSON.stringify({ contents: [{ role: "user", parts: [{ text: "a fox" }] }] }),
+      },
+    );
+
+  it("has the models of Gemini at the address of a project, for an access token", async () => {
+    const response = await send({ authorization: "Bearer token-1" });
+    expect([response.status, await response.json()]).toMatchObject([200, { candidates: [{}] }]);
+  });
+
+  it.each([{ authorization: "Bearer old" }, { "x-goog-api-key": "token-1" }])(
+    "refuses %j",
+    async (headers) => {
+      const response = await send(headers);
+      expect([response.status, await response.json()]).toMatchObject([
+        401,
+        { error: { status: "UNAUTHENTICATED" } },
+      ]);
+    },
+  );
 });

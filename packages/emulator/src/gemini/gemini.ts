@@ -1,4 +1,4 @@
-import { readKeyHeader } from "../http/read-key.js";
+import { readBearerKey, readKeyHeader } from "../http/read-key.js";
 import { jsonResponse } from "../http/responses.js";
 import type { Provider } from "../provider.js";
 import { randomHex } from "../random.js";
@@ -45,4 +45,20 @@ export const gemini: Provider = {
     });
     return jsonResponse(body, 404);
   },
+};
+
+/** Vertex AI: the same models at the address of a project, with access tokens in place of keys. */
+export const vertex: Provider = {
+  ...gemini,
+  name: "vertex",
+  basePaths: ["/vertex/v1/"],
+  operations: gemini.operations.map((operation) => ({
+    ...operation,
+    path: new RegExp(
+      `^projects\\/[^/]+\\/locations\\/[^/]+\\/publishers\\/google\\/${operation.path.source.slice(1)}`,
+    ),
+  })),
+  readKey: (request) => readBearerKey(request),
+  wrongKey: () => geminiRefusal("UNAUTHENTICATED"),
+  acceptedKeys: ({ settings }) => settings.apiKeys?.vertex,
 };

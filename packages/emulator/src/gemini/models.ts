@@ -49,6 +49,15 @@ const models: readonly GeminiModel[] = [
     format: "jpeg",
   },
   {
+    name: "gemini-3.1-flash-image",
+    tokens: { "512": 747, "1K": 1120, "2K": 1680, "4K": 2520 },
+    usualTokens: 1120,
+    hasExtremeRatios: true,
+    maxImages: 14,
+    thinks: true,
+    format: "jpeg",
+  },
+  {
     name: "gemini-2.5-flash-image",
     tokens: {},
     usualTokens: 1290,
@@ -59,7 +68,7 @@ const models: readonly GeminiModel[] = [
   },
 ];
 
-/** Finds a model by its name. Models that Google has shut down (`gemini-3.1-flash-image`, Imagen) do not exist. */
+/** Finds a model by its name. Models that Google has shut down (previews, Imagen) do not exist. */
 export function findGeminiModel(name: string): GeminiModel | undefined {
   return models.find((model) => model.name === name);
 }

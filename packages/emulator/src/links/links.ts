@@ -33,6 +33,7 @@ const linkTtls: Partial<Readonly<Record<ProviderName, number>>> = {
   zhipu: 30 * 86_400,
   bfl: 600,
   replicate: 3600,
+  tokenhub: 12 * 3600,
 };
 
 /** The provider whose result links have this path, if any. */

@@ -71,3 +71,10 @@ it("a relay does not know a lost task", async () => {
   emulator.faults.add({ task: { end: "lost" } });
   expect((await poll(emulator, (await submit(emulator)).body)).status).toBe(404);
 });
+
+it("a relay may respond with the images at once, as OpenAI does", async () => {
+  const emulator = createEmulator({ images: "tiny" });
+  emulator.faults.add({ task: { atOnce: true } });
+  const { body } = await submit(emulator, { n: 2 });
+  expect(body).toMatchObject({ data: [1, 2].map(() => ({ url: expect.stringMatching(/^http/) })) });
+});

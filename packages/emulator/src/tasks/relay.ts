@@ -59,6 +59,10 @@ async function submit(call: ProviderCall, services: Services): Promise<Response>
       return { result: { images: [{ url, expires_at: Math.floor(task.endsAt / 1000) + 86_400 }] }, cost };
     },
   });
+  if (call.fault.task?.atOnce === true) {
+    const created = Math.floor(services.settings.now() / 1000);
+    return jsonResponse({ created, data: await makeImages(plan, { call, services }) });
+  }
   return jsonResponse({ code: 200, data: [{ status: "submitted", task_id: task.id }] });
 }
 

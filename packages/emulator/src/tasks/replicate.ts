@@ -120,6 +120,9 @@ async function submit(
       return { output: name?.isList === true || links.length > 1 ? links : links[0] };
     },
   });
+  if (call.fault.task?.atOnce === true) {
+    return jsonResponse({ ...describe(task, "succeeded", call), ...(await task.result(call)) }, 201);
+  }
   return jsonResponse(describe(task, "queued", call), 201);
 }
 

@@ -131,7 +131,7 @@ function fromUpstream({ result, cost }: JsonObject): ImageResult {
   };
 }
 
-/** `{ "detail": string | [{ "msg" }] }`. 402: the account has no credits. */
+/** `{ "detail": string | [{ "msg" }] }`. */
 function toFailure({ status, body = {} }: FailedResponse): UpstreamFailure {
-  return { kind: status === 402 ? "quota" : failureKindOfStatus(status), ...readDetail(body) };
+  return { kind: failureKindOfStatus(status), ...readDetail(body) };
 }

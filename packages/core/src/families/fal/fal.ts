@@ -152,7 +152,7 @@ function readImage(image: unknown): readonly ResultImage[] {
  */
 function toFailure({ status, headers, body = {} }: FailedResponse): UpstreamFailure {
   const detail = readDetail(body);
-  const isQuota = status === 402 || (status === 403 && /exhausted balance/i.test(detail.message ?? ""));
+  const isQuota = status === 403 && /exhausted balance/i.test(detail.message ?? "");
   return {
     ...detail,
     kind: isQuota ? "quota" : failureKindOfStatus(status),

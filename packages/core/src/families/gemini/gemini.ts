@@ -8,6 +8,8 @@ import { GEMINI_MODELS } from "./models.js";
 import { normalizeGemini, toGemini } from "./request.js";
 import { fromGemini } from "./response.js";
 
+export { type VertexChannel, type VertexPlace, vertex } from "./vertex.js";
+
 /**
  * Google's image models on the Gemini API, in their own format (`generateContent`).
  *
@@ -29,6 +31,10 @@ export const gemini: Family = {
   defaultBaseUrl: "https://generativelanguage.googleapis.com/v1beta",
   operations: new Set(["generate", "edit"]),
   authorize: (apiKey) => ({ "x-goog-api-key": apiKey }),
+  // Vertex AI has the same models at the address of a project, which `vertex` writes, and takes access tokens.
+  dialects: {
+    vertex: { defaultBaseUrl: undefined, authorize: (token) => ({ authorization: `Bearer ${token}` }) },
+  },
   delivers: ["b64_json"],
   reportsTokens: true,
   takesImageBytes: true,

@@ -64,10 +64,7 @@ export const TEXT_TOKENS = 8_192;
 /** An input image with the highest `mediaResolution` of Gemini 3. Without the field it has 1,120 tokens. */
 const REFERENCE_TOKENS = 2_240;
 
-/**
- * The models of the family. Only data: `size.ts` chooses the size, `request.ts` applies the rest. `gemini-3.1-flash-image`
- * was shut down on 2026-10-29.
- */
+/** The models of the family. Only data: `size.ts` chooses the size, `request.ts` applies the rest. */
 export const GEMINI_MODELS: readonly ModelRow[] = [
   {
     names: ["gemini-nano-banana-2.1"],
@@ -112,12 +109,30 @@ export const GEMINI_MODELS: readonly ModelRow[] = [
     referenceTokens: REFERENCE_TOKENS,
   },
   {
+    names: ["gemini-3.1-flash-image"],
+    source: SOURCE,
+    checked: "2026-11",
+    released: "2026-05-28",
+    note:
+      "Per million tokens: image output $60, text and thoughts $3, input $0.50. Deprecated since 2026-10-06, without a date of its " +
+      "end (Google's changelog). Second-hand: that the Gemini API shut it down on 2026-10-29.",
+    size: {
+      presets: TIERS,
+      list: [...scale(SIZES_1K, 1, 2, 4, 0.5), ...scale(EXTREME_SIZES_1K, 1, 2, 4, 0.5)],
+    },
+    references: { max: 14 },
+    imagesPerCall: 1,
+    outputTokens: { "512": 747, "1K": 1_120, "2K": 1_680, "4K": 2_520 },
+    textTokens: TEXT_TOKENS,
+    referenceTokens: REFERENCE_TOKENS,
+  },
+  {
     names: ["gemini-2.5-flash-image"],
     source: SOURCE,
     checked: "2026-11",
     note:
-      "Per million tokens: image output $30, text $2.50, input $0.30. Google shuts it down on 2027-03-15. Has no " +
-      "`imageSize`, and does not think.",
+      "Per million tokens: image output $30, text $2.50, input $0.30. Second-hand: its end, 2026-10-02 or 2027-03-15. Has " +
+      "no `imageSize`, and does not think.",
     size: { list: SIZES_2_5 },
     references: { max: 3 },
     imagesPerCall: 1,

@@ -1,26 +1,12 @@
 import type { JsonObject } from "../../util/json.js";
 import type { Dialect } from "../dialect.js";
+import { AZURE, MAI, MAI_SERVICE } from "./azure.js";
+import { MINIMAX, MINIMAX_SERVICE } from "./minimax.js";
 import { OPENROUTER, OPENROUTER_SERVICE } from "./openrouter.js";
 import { RELAY, RELAY_SERVICE } from "./relay.js";
 import { createService, type Service } from "./service.js";
-import { LOCALAI, SILICONFLOW, TOGETHER, VLLM, ZHIPU } from "./services.js";
-import { toOpenaiForms } from "./upstream.js";
+import { IDEOGRAM, LOCALAI, RECRAFT, SILICONFLOW, TOGETHER, TOKENHUB, VLLM, ZHIPU } from "./services.js";
 import { XAI, XAI_SERVICE } from "./xai.js";
-
-/**
- * Azure OpenAI and Azure AI Foundry. The names of models are those of deployments. Each resource has its own address. The
- * old API is an address with the deployment and `?api-version=…`. Edits as JSON are not known to work (`@ai-sdk/azure`
- * 4.0.85, November 2026).
- */
-const AZURE: Partial<Dialect> = {
-  defaultBaseUrl: undefined,
-  defaultPath: "/openai/v1",
-  // Tokens of Microsoft Entra ID are JWTs. Keys have no dots.
-  authorize: (apiKey) =>
-    /^eyJ[\w-]*\./.test(apiKey) ? { authorization: `Bearer ${apiKey}` } : { "api-key": apiKey },
-  needsImageBytes: ({ images }) => images.length > 0,
-  toUpstream: toOpenaiForms,
-};
 
 /** The services that speak OpenAI's API, by the names in `channels[].dialect`. */
 export const DIALECTS: Readonly<Record<string, Partial<Dialect>>> = {
@@ -34,6 +20,11 @@ export const DIALECTS: Readonly<Record<string, Partial<Dialect>>> = {
   vllm: createService(VLLM),
   localai: createService(LOCALAI),
   relay: RELAY,
+  minimax: MINIMAX,
+  recraft: createService(RECRAFT),
+  mai: MAI,
+  ideogram: createService(IDEOGRAM),
+  tokenhub: createService(TOKENHUB),
 };
 
 const SERVICES: Readonly<Record<string, Service>> = {
@@ -45,6 +36,11 @@ const SERVICES: Readonly<Record<string, Service>> = {
   vllm: VLLM,
   localai: LOCALAI,
   relay: RELAY_SERVICE,
+  minimax: MINIMAX_SERVICE,
+  recraft: RECRAFT,
+  mai: MAI_SERVICE,
+  ideogram: IDEOGRAM,
+  tokenhub: TOKENHUB,
 };
 
 /** The fields that no channel of the model sends, whichever of them is chosen. */

@@ -97,7 +97,7 @@ export const OPENAI_MODELS: readonly ModelRow[] = [
     qualities: ["low", "medium", "high"],
     outputTokens: TOKENS_1,
     referenceTokens: REFERENCE_TOKENS.high,
-    note: "Accepts `input_fidelity`: `low` or `high`.",
+    note: "OpenAI shuts it down on 2026-12-01. Accepts `input_fidelity`: `low` or `high`.",
   },
   {
     ...COMMON,
@@ -106,11 +106,83 @@ export const OPENAI_MODELS: readonly ModelRow[] = [
     qualities: ["low", "medium", "high"],
     outputTokens: TOKENS_1,
     referenceTokens: REFERENCE_TOKENS.low,
-    note: "Accepts `input_fidelity`: `low` only.",
+    note: "OpenAI shuts it down on 2026-12-01. Accepts `input_fidelity`: `low` only.",
   },
 ];
 
 const OTHER_SOURCE = "the services' own references";
+
+/** The sizes of Recraft's models of 1K. Those of the Pro models are twice as wide and high. */
+const RECRAFT_SIZES = [
+  [1024, 1024],
+  [1536, 768],
+  [768, 1536],
+  [1280, 832],
+  [832, 1280],
+  [1216, 896],
+  [896, 1216],
+  [1152, 896],
+  [896, 1152],
+  [832, 1344],
+  [1280, 896],
+  [896, 1280],
+  [1344, 768],
+  [768, 1344],
+] as const;
+
+/** The sizes of Ideogram 4.5 without reference images, of 1K and of 2K. */
+const IDEOGRAM_SIZES = [
+  [1024, 1024],
+  [896, 1120],
+  [1120, 896],
+  [864, 1152],
+  [1152, 864],
+  [832, 1248],
+  [1248, 832],
+  [720, 1280],
+  [1280, 720],
+  [800, 1280],
+  [1280, 800],
+  [720, 1440],
+  [1440, 720],
+  [512, 1536],
+  [1536, 512],
+  [2048, 2048],
+  [1792, 2240],
+  [2240, 1792],
+  [1728, 2304],
+  [2304, 1728],
+  [1664, 2496],
+  [2496, 1664],
+  [1440, 2560],
+  [2560, 1440],
+  [1600, 2560],
+  [2560, 1600],
+  [1440, 2880],
+  [2880, 1440],
+  [1024, 3072],
+  [3072, 1024],
+] as const;
+
+/** What all of Recraft's models have in common. */
+const RECRAFT = {
+  source: OTHER_SOURCE,
+  checked: "2026-11",
+  references: { max: 1 },
+  imagesPerCall: 6,
+  streaming: false,
+} as const;
+
+/** Microsoft's models. An image has a token for each 1,024 pixels (fal.ai); the bounds are for the largest one. */
+const MAI = {
+  source: OTHER_SOURCE,
+  checked: "2026-11",
+  imagesPerCall: 1,
+  streaming: false,
+  outputTokens: { default: 2_304 },
+  referenceTokens: 4_096,
+} as const;
+const MAI_TOKENS = "Second-hand: the tokens.";
 
 /**
  * Models that only one of the services with a dialect serves. Open models, such as `Qwen/Qwen-Image`, have no row, because
@@ -152,5 +224,105 @@ export const OTHER_MODELS: readonly ModelRow[] = [
     streaming: false,
     qualities: ["hd", "standard"],
     note: "Zhipu. Has a watermark unless `watermark_enabled` is `false`.",
+  },
+  {
+    names: ["MiniMax-H3-Image", "MiniMax-H3-Image-Highspeed"],
+    source: OTHER_SOURCE,
+    checked: "2026-11",
+    released: "2026-11-10",
+    size: { totalPixels: { min: 655_360, max: 20_000_000 }, maxAspectRatio: 3 },
+    references: { max: 16 },
+    imagesPerCall: 10,
+    streaming: false,
+    outputFormats: ["png", "jpeg", "jpg", "webp"],
+    outputTokens: { default: 24_000 },
+    note:
+      "MiniMax. Without a size, `aspect_ratio` and `area` (`1K`, `2K`, `4K`) decide; `area` is `4K` by default. Second-hand: the " +
+      "bound of tokens.",
+  },
+  {
+    ...RECRAFT,
+    names: [
+      "recraftv4_1",
+      "recraftv4_1_utility",
+      "recraftv4_1_flash",
+      "recraftv4_1_flash_v2",
+      "recraftv4",
+      "recraftv4_styles",
+    ],
+    size: { list: RECRAFT_SIZES },
+    note: "Recraft. Takes ratios too, if a row of yours has no `size`. `recraftv4_styles` needs `style_id`. Second-hand: that the flash models take an image.",
+  },
+  {
+    ...RECRAFT,
+    names: ["recraftv4_1_pro", "recraftv4_1_utility_pro", "recraftv4_pro", "recraftv4_styles_pro"],
+    size: { list: RECRAFT_SIZES.map(([width, height]) => [2 * width, 2 * height] as const) },
+    note: "Recraft. `recraftv4_styles_pro` needs `style_id`.",
+  },
+  {
+    ...RECRAFT,
+    names: [
+      "recraftv4_1_vector",
+      "recraftv4_1_pro_vector",
+      "recraftv4_1_utility_vector",
+      "recraftv4_1_utility_pro_vector",
+      "recraftv4_vector",
+      "recraftv4_pro_vector",
+    ],
+    note: "Recraft. Makes SVG.",
+  },
+  {
+    ...MAI,
+    names: ["MAI-Image-2.7", "MAI-Image-2.7-Flash"],
+    released: "2026-11-17",
+    size: { side: { min: 768, max: 5_461 }, totalPixels: { min: 589_824, max: 4_194_304 } },
+    references: { max: 5 },
+    background: { values: ["auto", "transparent", "opaque"] },
+    note: `Microsoft. Second-hand: the transparent background, and the size of an edit. ${MAI_TOKENS}`,
+  },
+  {
+    ...MAI,
+    names: ["MAI-Image-2.6", "MAI-Image-2.6-Flash"],
+    released: "2026-09-04",
+    size: { side: { min: 768, max: 3_072 }, totalPixels: { min: 589_824, max: 2_359_296 } },
+    references: { max: 5 },
+    note: `Microsoft. Second-hand: the size of an edit. ${MAI_TOKENS}`,
+  },
+  {
+    ...MAI,
+    names: ["MAI-Image-2.5", "MAI-Image-2.5-Flash"],
+    released: "2026-06-02",
+    size: { side: { min: 768, max: 1_365 }, totalPixels: { min: 589_824, max: 1_048_576 } },
+    references: { max: 1 },
+    note: `Microsoft. ${MAI_TOKENS}`,
+  },
+  {
+    ...MAI,
+    names: ["MAI-Image-2", "MAI-Image-2e"],
+    size: { side: { min: 768, max: 1_365 }, totalPixels: { min: 589_824, max: 1_048_576 } },
+    references: { max: 0 },
+    note: `Microsoft. ${MAI_TOKENS}`,
+  },
+  {
+    names: ["ideogram-4-5"],
+    source: OTHER_SOURCE,
+    checked: "2026-11",
+    released: "2026-09-30",
+    size: { list: IDEOGRAM_SIZES },
+    references: { max: 5 },
+    imagesPerCall: 8,
+    streaming: false,
+    qualities: ["very_low", "low", "medium", "high"],
+    note: "Ideogram. `very_low` needs a reference image. Without a quality, an edit is `medium` and everything else `high`. Second-hand: the number of images.",
+  },
+  {
+    names: ["hy-image-v3"],
+    source: OTHER_SOURCE,
+    checked: "2026-11",
+    size: { side: { min: 512, max: 2048 }, totalPixels: { min: 262_144, max: 1_048_576 } },
+    references: { max: 3 },
+    imagesPerCall: 1,
+    streaming: false,
+    note: "Tencent TokenHub: Hunyuan Image 3.0. Accepts `revise`, which rewrites the prompt, and `footnote`, a text in the image.",
   },
 ];

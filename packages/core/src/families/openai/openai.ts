@@ -58,6 +58,11 @@ export const openai: Family = {
     cfg: "number",
     watermark_enabled: "boolean",
     provider: "object",
+    strength: "number",
+    random_seed: "number",
+    revise: "boolean",
+    auto_aspect_ratio: "boolean",
+    controls: "object",
   },
   modelNames: listModelNames([...OPENAI_MODELS, ...OTHER_MODELS]),
   findCapabilities: createRowFinder([...OPENAI_MODELS, ...OTHER_MODELS], {

@@ -47,14 +47,12 @@ export const RELAY: Partial<Dialect> = {
     readPoll,
   },
   fromUpstream,
-  toFailure(response) {
-    const failure = PLAIN.toFailure(response);
-    return response.status === 402 ? { ...failure, kind: "quota" } : failure;
-  },
 };
 
-/** `{ "data": [{ "task_id" }] }`, or `{ "id" }`. */
-function readSubmission({ data, id, task_id: taskId }: JsonObject): Submission {
+/** `{ "data": [{ "task_id" }] }`, or `{ "id" }`. A relay may have the image at once, and responds as OpenAI then. */
+function readSubmission(body: JsonObject): Submission {
+  if (fromUpstream(body).images.length > 0) return { done: true };
+  const { data, id, task_id: taskId } = body;
   const [first]: readonly unknown[] = Array.isArray(data) ? data : [data];
   const inData = isJsonObject(first) ? readText(first["task_id"]) : undefined;
   return { job: { id: inData ?? readText(taskId) ?? readText(id) ?? "" } };
@@ -80,12 +78,13 @@ function readPoll(body: JsonObject): JobState {
 }
 
 /**
- * `{ "result": { "images": [{ "url": [link] }] }, "cost" }`, or `{ "results": [link] }`. The cost is in dollars.
+ * `{ "result": { "images": [{ "url": [link] }] }, "cost" }`, `{ "results": [link] }`, or OpenAI's `{ "data": [{ "url" }] }`. The
+ * cost is in dollars.
  */
 function fromUpstream(body: JsonObject): ImageResult {
   const task = taskOf(body);
   const cost = readCost(task["cost"]);
-  const images = [findLinks(task["result"]), task["results"]]
+  const images = [findLinks(task["result"]), task["results"], findUrls(task["data"])]
     .flat()
     .map(readText)
     .filter((url) => url !== undefined)
@@ -99,7 +98,10 @@ function fromUpstream(body: JsonObject): ImageResult {
 }
 
 function findLinks(result: unknown): readonly unknown[] {
-  const images: unknown = isJsonObject(result) ? result["images"] : undefined;
+  return isJsonObject(result) ? findUrls(result["images"]) : [];
+}
+
+function findUrls(images: unknown): readonly unknown[] {
   const list: readonly unknown[] = Array.isArray(images) ? images : [];
   return list.flatMap((image) => (isJsonObject(image) ? image["url"] : []));
 }

@@ -1,13 +1,13 @@
 import { invalidRequest } from "../../errors.js";
 import { isLink, type ReferenceImage } from "../../images/reference-image.js";
-import type { ImageRequest, ResponseFormat } from "../../types.js";
-import type { JsonObject } from "../../util/json.js";
+import type { ImageRequest, ImageResult, ReportedFailure, ResponseFormat, ResultError } from "../../types.js";
+import { isJsonObject, type JsonObject } from "../../util/json.js";
 import type { Dialect } from "../dialect.js";
 import { createResponseReader } from "../read-response.js";
 import type { ResponseShape } from "../response-shape.js";
 import type { UpstreamCall } from "../upstream-call.js";
 import { type Codes, createFailureReader } from "./failure.js";
-import { createShape } from "./response.js";
+import { createShape, readItem } from "./response.js";
 import { PATHS, toFormEdit } from "./upstream.js";
 
 /** What a service with OpenAI's API does differently, as data as far as possible. */
@@ -16,8 +16,10 @@ export interface Service {
   readonly baseUrl?: string;
   /** The path of a `baseUrl` without a path. Default: that of `baseUrl`. */
   readonly defaultPath?: string;
-  /** The path of generations. Default `/images/generations`. */
-  readonly path?: string;
+  /** The headers that carry the key. Default: `authorization: Bearer <key>`. */
+  readonly authorize?: (apiKey: string) => Readonly<Record<string, string>>;
+  /** The path of generations, which may have the model; then the body does not. Default `/images/generations`. */
+  readonly path?: string | ((model: string) => string);
   readonly delivers: Dialect["delivers"];
   /** What each format is called in `response_format`. Absent: the field is not sent. */
   readonly responseFormats?: Readonly<Record<ResponseFormat, string>>;
@@ -25,8 +27,18 @@ export interface Service {
   readonly size?: string | ((size: string) => JsonObject);
   /** The field of the number of images; `"none"` if a call makes one. Default `n`. */
   readonly count?: string;
-  /** `form`: files to `/images/edits`. `none`: it takes none. Otherwise the fields of JSON that hold the images. */
-  readonly references: "form" | "none" | ((images: readonly ReferenceImage[]) => JsonObject);
+  /** Other fields that the service calls differently, by OpenAI's or the usual name. */
+  readonly renames?: Readonly<Record<string, string>>;
+  /**
+   * `form`: files to `referencesPath`. `none`: it takes none. Otherwise the fields of JSON that hold the images, for a request
+   * with these other fields.
+   */
+  readonly references:
+    | "form"
+    | "none"
+    | ((images: readonly ReferenceImage[], fields: JsonObject) => JsonObject);
+  /** The field of all files of a form. Default: `image`, and `image[]` for several. */
+  readonly files?: string;
   /**
    * False if the gateway downloads the images behind links. A server of one's own must not open links of clients: it may reach
    * hosts that they do not. Default true.
@@ -34,7 +46,7 @@ export interface Service {
   readonly opensLinks?: boolean;
   /** The most reference images. Default: no limit besides that of the model. */
   readonly maxReferences?: number;
-  /** The path of JSON with reference images. Default: that of generations. */
+  /** The path of a request with reference images. Default: of JSON that of generations, of a form `/images/edits`. */
   readonly referencesPath?: string;
   /** The path of a form with one image and its `mask`. Absent: it takes no mask. */
   readonly maskPath?: string;
@@ -42,7 +54,9 @@ export interface Service {
   readonly drops: readonly string[];
   /** What is different in responses. */
   readonly response?: Partial<ResponseShape>;
-  /** False if the images are not in `data`: responses are then read as a whole. Default true. */
+  /** The member of an item that is `false` if the moderation of the service holds the image back. */
+  readonly safe?: string;
+  /** False if the images are not in `data`, or never base64: responses are then read as a whole. Default true. */
   readonly isRelayed?: boolean;
   /** True if it takes `stream` and `partial_images`. Default false. */
   readonly streams?: boolean;
@@ -58,10 +72,16 @@ export type ServiceDialect = Partial<Dialect> & Pick<Dialect, "fromUpstream" | "
  * these members.
  */
 export function createService(service: Service): ServiceDialect {
-  const { baseUrl, defaultPath, delivers, requestIdHeader, response, codes } = service;
-  const shape = createShape(codes, { readUsage: () => undefined, ...response });
+  const { baseUrl, defaultPath, authorize, delivers, requestIdHeader, safe, response, codes } = service;
+  const shape = createShape(codes, {
+    readUsage: () => undefined,
+    readItem: (item, index) => readSafeItem(item, index, safe),
+    ...response,
+  });
+  const fromUpstream = createResponseReader(shape);
   return {
     defaultBaseUrl: baseUrl,
+    ...(authorize !== undefined && { authorize }),
     ...(defaultPath !== undefined && { defaultPath }),
     ...(requestIdHeader !== undefined && { requestIdHeader }),
     delivers,
@@ -69,12 +89,32 @@ export function createService(service: Service): ServiceDialect {
     needsImageBytes: (request) =>
       isForm(service, request) || (service.opensLinks === false && request.images.some(isLink)),
     toUpstream: (request, model) => toService(service, request, model),
-    fromUpstream: createResponseReader(shape),
+    fromUpstream: (body, request) => {
+      const result = fromUpstream(body, request);
+      return { ...result, failure: result.failure ?? findModeration(result) };
+    },
     responseShape: service.isRelayed === false ? undefined : shape,
     readStream: undefined,
     streamShape: undefined,
     toFailure: createFailureReader(codes),
   };
+}
+
+const MODERATED = {
+  code: "content_moderated",
+  message: "The image was held back by the moderation of the provider.",
+};
+
+function readSafeItem(item: unknown, index: number, safe: string | undefined): "image" | ResultError {
+  const read = readItem(item, index);
+  const isHeldBack = safe !== undefined && isJsonObject(item) && item[safe] === false;
+  return read !== "image" && isHeldBack ? { index, ...MODERATED } : read;
+}
+
+/** If all images were held back, the content was refused. */
+function findModeration({ images, errors }: ImageResult): ReportedFailure | undefined {
+  const isAll = images.length === 0 && errors.some(({ code }) => code === MODERATED.code);
+  return isAll ? { ...MODERATED, kind: "content" } : undefined;
 }
 
 function isForm({ references, maskPath }: Service, { images, mask }: ImageRequest): boolean {
@@ -83,13 +123,18 @@ function isForm({ references, maskPath }: Service, { images, mask }: ImageReques
 
 function toService(service: Service, request: ImageRequest, model: string): UpstreamCall {
   checkRequest(service, request);
-  const { path = PATHS.generations, references, referencesPath = path, maskPath } = service;
-  const upstreamFields = toFields(service, request);
-  if (isForm(service, request)) return toFormEdit({ ...request, upstreamFields }, model, maskPath);
+  const { path = PATHS.generations, references, files } = service;
+  const isInPath = typeof path === "function";
+  const ownPath = isInPath ? path(model) : path;
+  const fields = { ...(!isInPath && { model }), ...toFields(service, request) };
   const { images } = request;
+  if (isForm(service, request)) {
+    const formPath = service.maskPath ?? service.referencesPath ?? (isInPath ? ownPath : PATHS.edits);
+    return toFormEdit({ ...request, upstreamFields: fields }, { path: formPath, files });
+  }
   const isEdit = images.length > 0 && typeof references === "function";
-  const json = { model, ...upstreamFields, ...(isEdit && references(images)) };
-  return { path: isEdit ? referencesPath : path, body: { json } };
+  const json = { ...fields, ...(isEdit && references(images, fields)) };
+  return { path: isEdit ? (service.referencesPath ?? ownPath) : ownPath, body: { json } };
 }
 
 /**
@@ -121,14 +166,14 @@ function checkRequest(service: Service, request: ImageRequest): void {
 
 /** The fields in the service's own spelling. */
 function toFields(service: Service, { upstreamFields, responseFormat }: ImageRequest): JsonObject {
-  const { size: sizeField = "size", count = "n", responseFormats, streams } = service;
+  const { size: sizeField = "size", count = "n", renames = {}, responseFormats, streams } = service;
   const { size, n, ...others } = upstreamFields;
   const drops = streams === true ? service.drops : [...service.drops, "stream", "partial_images"];
   const kept = Object.entries(others).filter(
     ([name, value]) => !drops.includes(name) && !(AUTO_FIELDS.has(name) && value === "auto"),
   );
   return {
-    ...Object.fromEntries(kept),
+    ...Object.fromEntries(kept.map(([name, value]) => [renames[name] ?? name, value])),
     ...(n !== undefined && count !== "none" && { [count]: n }),
     ...(typeof size === "string" && size !== "auto" && writeSize(sizeField, size)),
     ...(responseFormats !== undefined && { response_format: responseFormats[responseFormat] }),

@@ -1,7 +1,8 @@
 import { toBase64 } from "../../images/reference-image.js";
 import { toSides } from "../fields/write-input.js";
-import { createCodeTable } from "../shared.js";
+import { createCodeTable, readCost } from "../shared.js";
 import { OPENAI_CODES } from "./failure.js";
+import type { ReadUsage } from "./response.js";
 import type { Service } from "./service.js";
 
 /*
@@ -10,7 +11,7 @@ import type { Service } from "./service.js";
  */
 
 /** Fields of OpenAI's own models that no other service is known to have. */
-const OPENAI_ONLY = [
+export const OPENAI_ONLY = [
   "background",
   "complexity",
   "frame_count",
@@ -84,6 +85,75 @@ export const ZHIPU: Service = {
     [{ kind: "rate", scope: "model" }, "1305"],
     [{ kind: "server" }, "500"],
   ),
+};
+
+/** A cost in place of tokens, in a unit that has this many decimal places below a dollar. */
+const costReader =
+  (places: number): ReadUsage =>
+  (value) => {
+    const cost = readCost(value, places);
+    return cost === undefined ? undefined : { cost_usd: cost };
+  };
+
+/** How far an edit of Recraft moves from its image if the client does not say so: Recraft has no default, Comfy's is this. */
+const RECRAFT_STRENGTH = 0.5;
+
+/**
+ * Recraft. Source: recraft.ai/docs (agents, image to image, pricing). Masks have another meaning there, so they are not sent.
+ * `credits` are thousandths of a dollar.
+ */
+export const RECRAFT: Service = {
+  baseUrl: "https://external.api.recraft.ai/v1",
+  delivers: ["url", "b64_json"],
+  responseFormats: { url: "url", b64_json: "b64_json" },
+  renames: { seed: "random_seed" },
+  references: ([image], { strength = RECRAFT_STRENGTH }) => ({ image_url: image, strength }),
+  maxReferences: 1,
+  referencesPath: "/images/imageToImage",
+  drops: [...OPENAI_ONLY.filter((field) => field !== "style"), "output_format", "quality", "user"],
+  response: { usage: "credits", readUsage: costReader(3), leftOut: ["image_id", "features"] },
+  codes: createCodeTable(),
+};
+
+/**
+ * Ideogram 4.5. Sources: ideogram.ai (API pricing) and the SDKs that are written from its OpenAPI document. Black is the part
+ * of a mask that changes, so OpenAI's masks are not sent. Second-hand: that the response states its cost.
+ */
+export const IDEOGRAM: Service = {
+  baseUrl: "https://api.ideogram.ai/v2",
+  authorize: (apiKey) => ({ "api-key": apiKey }),
+  path: (model) => `/image/generate/${encodeURIComponent(model)}`,
+  delivers: ["url"],
+  count: "num_images",
+  references: "form",
+  files: "images",
+  drops: [...OPENAI_ONLY, "output_format", "user"],
+  safe: "is_image_safe",
+  isRelayed: false,
+  response: {
+    usage: "usage_cost_usd_micros",
+    readUsage: costReader(6),
+    leftOut: ["is_image_safe", "object_type", "prompt"],
+  },
+  codes: createCodeTable(
+    [{ kind: "quota" }, "insufficient_funds"],
+    [{ kind: "content" }, "content_policy_violation"],
+  ),
+};
+
+/**
+ * Hunyuan Image 3.0 on Tencent TokenHub. Sources: cloud.tencent.com (document 1823) and clients of it on GitHub. The other
+ * models of TokenHub have interfaces of their own.
+ */
+export const TOKENHUB: Service = {
+  baseUrl: "https://tokenhub.tencentmaas.com/v1",
+  path: "/wand/hunyuan-image/v3-generation",
+  delivers: ["url"],
+  count: "none",
+  references: (images) => ({ images }),
+  maxReferences: 3,
+  drops: [...OPENAI_ONLY, "output_format", "quality", "user"],
+  codes: createCodeTable([{ kind: "content" }, "content_filter"]),
 };
 
 /** What the servers of one's own machines need: no address, and `/v1` as the usual path. */

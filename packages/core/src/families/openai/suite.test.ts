@@ -396,6 +396,12 @@ SUBJECTS.push(
         expects: { images: 1, usage: { generated_images: 1 } },
       },
       {
+        name: "an image at once, without a task",
+        request: { fields: { prompt: "a fox" } },
+        response: { body: { created: CREATED, data: [{ url: LINK }] } },
+        expects: { images: 1, usage: { generated_images: 1 } },
+      },
+      {
         name: "a task that was refused",
         request: { fields: { prompt: "a fox" } },
         response: { body: { code: 200, data: [{ status: "submitted", task_id: "task_2" }] } },
@@ -427,6 +433,219 @@ SUBJECTS.push(
       { status: 404, kind: "model", body: { error: { code: 404, message: "No model." } } },
       { status: 429, kind: "rate", body: { error: { code: 429, message: "Wait." } } },
       { status: 503, kind: "overload", body: { error: { code: 503, message: "Busy." } } },
+    ],
+  },
+);
+
+/** Tokens as the services with OpenAI's names report them without the details of the output. */
+const MINIMAX_TOKENS = {
+  input_tokens: 50,
+  input_tokens_details: { text_tokens: 10, image_tokens: 40 },
+  output_tokens: 1_024,
+  total_tokens: 1_074,
+};
+
+SUBJECTS.push(
+  {
+    family: openai,
+    dialect: "minimax",
+    model: "MiniMax-H3-Image",
+    exchanges: [
+      {
+        name: "one of two images, with tokens",
+        request: { fields: { prompt: "two foxes", n: 2, size: "1024x1024", seed: 1 } },
+        response: {
+          body: {
+            created: CREATED,
+            data: [{ url: LINK }, { error: { code: "1027", message: "output new_sensitive (1027)" } }],
+            usage: MINIMAX_TOKENS,
+          },
+        },
+        expects: {
+          images: 1,
+          usage: {
+            generated_images: 1,
+            input_image_tokens: 40,
+            input_text_tokens: 10,
+            output_image_tokens: 1_024,
+            output_tokens: 1_024,
+            total_tokens: 1_074,
+          },
+        },
+      },
+      {
+        name: "an edit as base64",
+        request: { operation: "edit", fields: { prompt: "a fox", response_format: "b64_json" } },
+        response: { body: { created: CREATED, data: [{ b64_json: LONG }] } },
+        expects: { images: 1, usage: { generated_images: 1 } },
+      },
+    ],
+    failures: [
+      {
+        status: 400,
+        kind: "content",
+        body: { type: "error", error: { type: "bad_request_error", message: "input new_sensitive (1026)" } },
+      },
+      {
+        status: 401,
+        kind: "credential",
+        body: { error: { type: "authorized_error", message: "login fail (1004)" } },
+      },
+      {
+        status: 402,
+        kind: "quota",
+        body: { error: { type: "insufficient_balance_error", http_code: "402" } },
+      },
+      {
+        status: 500,
+        kind: "quota",
+        body: { error: { type: "api_error", message: "insufficient balance (1008)" } },
+      },
+      {
+        status: 429,
+        kind: "quota",
+        body: { error: { type: "rate_limit_error", message: "usage limit exceeded (2056)" } },
+      },
+      {
+        status: 429,
+        kind: "rate",
+        body: { error: { type: "rate_limit_error", message: "rate limit (1002)" } },
+      },
+      {
+        status: 529,
+        kind: "overload",
+        body: { error: { type: "overloaded_error", message: "high load (2064)" } },
+      },
+      {
+        status: 500,
+        kind: "server",
+        body: { error: { type: "api_error", message: "unknown error (1000)" } },
+      },
+    ],
+  },
+  {
+    family: openai,
+    dialect: "recraft",
+    model: "recraftv4_1",
+    exchanges: [
+      {
+        name: "two links with their cost",
+        request: { fields: { prompt: "two foxes", n: 2, size: "1024x1024" } },
+        response: {
+          body: { created: CREATED, credits: 70, data: [1, 2].map(() => ({ image_id: "a", url: LINK })) },
+        },
+        expects: { images: 2, usage: { generated_images: 2, cost_usd: "0.07" } },
+      },
+      {
+        name: "an edit",
+        request: { operation: "edit", fields: { prompt: "a fox", strength: "0.2" } },
+        response: { body: { created: CREATED, credits: 35, data: [{ b64_json: LONG }] } },
+        expects: { images: 1, usage: { generated_images: 1, cost_usd: "0.035" } },
+      },
+    ],
+    failures: [
+      { status: 400, kind: "content", body: { code: "invalid_request", message: "No." } },
+      { status: 401, kind: "credential", body: { code: "unauthorized", message: "Token." } },
+      { status: 402, kind: "quota", body: { code: "not_enough_credits", message: "Units." } },
+      { status: 429, kind: "rate", body: { code: "rate_limit", message: "Wait." } },
+      { status: 503, kind: "overload", body: "" },
+    ],
+  },
+  {
+    family: openai,
+    dialect: "mai",
+    model: "MAI-Image-2.7",
+    exchanges: [
+      {
+        name: "an image whose tokens have the service's own names",
+        request: { fields: { prompt: "a fox", size: "1024x1024" } },
+        response: {
+          body: {
+            created: CREATED,
+            data: [{ b64_json: LONG }],
+            usage: { num_input_text_tokens: 10, num_input_image_tokens: 0, num_output_tokens: 1_024 },
+          },
+        },
+        expects: {
+          images: 1,
+          usage: {
+            generated_images: 1,
+            input_image_tokens: 0,
+            input_text_tokens: 10,
+            output_image_tokens: 1_024,
+            output_tokens: 1_024,
+            total_tokens: 1_034,
+          },
+        },
+      },
+      {
+        name: "an edit without usage",
+        request: { operation: "edit", fields: { prompt: "a fox" } },
+        response: { body: { created: CREATED, data: [{ b64_json: BASE64 }] } },
+        expects: { images: 1, usage: { generated_images: 1 } },
+      },
+    ],
+    failures: [
+      { status: 400, kind: "content", body: { error: { code: "content_policy_violation", message: "No." } } },
+      { status: 404, kind: "model", body: { error: { code: "DeploymentNotFound", message: "No." } } },
+      { status: 429, kind: "rate", body: { error: { code: "RateLimitReached", message: "Wait." } } },
+    ],
+  },
+  {
+    family: openai,
+    dialect: "ideogram",
+    model: "ideogram-4-5",
+    exchanges: [
+      {
+        name: "one of two images",
+        request: { fields: { prompt: "two foxes", n: 2, size: "1440x720", quality: "low" } },
+        response: {
+          body: {
+            generation_id: "a",
+            created: "2026-11-20T00:00:00Z",
+            seed: 1,
+            usage_cost_usd_micros: 60_000,
+            data: [
+              { url: LINK, prompt: "p", resolution: "1440x720", is_image_safe: true, seed: 1 },
+              { url: null, prompt: "p", resolution: "1440x720", is_image_safe: false, seed: 2 },
+            ],
+          },
+        },
+        expects: { images: 1, usage: { generated_images: 1, cost_usd: "0.06" } },
+      },
+      {
+        name: "an image that is held back",
+        request: { operation: "edit", fields: { prompt: "a fox" } },
+        response: { body: { generation_id: "a", data: [{ url: null, is_image_safe: false }] } },
+        expects: { images: 0, status: 400, code: "content_moderated" },
+      },
+    ],
+    failures: [
+      { status: 401, kind: "credential", body: { error: "Not authorized." } },
+      { status: 402, kind: "quota", body: { error: "No credit.", reject_reason: "insufficient_funds" } },
+      { status: 422, kind: "content", body: { error: "Not safe." } },
+      { status: 429, kind: "rate", body: { error: "Too many." } },
+    ],
+  },
+  {
+    family: openai,
+    dialect: "tokenhub",
+    model: "hy-image-v3",
+    exchanges: [
+      {
+        name: "an edit",
+        request: { operation: "edit", fields: { prompt: "a fox", revise: "false" } },
+        response: {
+          body: { request_id: "a", created: CREATED, data: [{ url: LINK, revised_prompt: "A fox." }] },
+        },
+        expects: { images: 1, usage: { generated_images: 1 } },
+      },
+    ],
+    failures: [
+      { status: 401, kind: "credential", body: { error: { message: "Key." } } },
+      { status: 402, kind: "quota", body: { error: { message: "Balance." } } },
+      { status: 422, kind: "content", body: { error: { code: "content_filter", message: "No." } } },
+      { status: 429, kind: "rate", body: { error: { message: "Wait." } } },
     ],
   },
 );

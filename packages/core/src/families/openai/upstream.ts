@@ -13,7 +13,7 @@ export const PATHS = { generations: "/images/generations", edits: "/images/edits
  */
 export function toOpenai(request: ImageRequest, model: string): UpstreamCall {
   if (request.images.length === 0) return toGeneration(request, model);
-  return hasLinksOnly(request) ? toJsonEdit(request, model) : toFormEdit(request, model);
+  return hasLinksOnly(request) ? toJsonEdit(request, model) : toFormEdit(withModel(request, model));
 }
 
 /** True if the images of an edit are sent as files, so that links among them must be downloaded. */
@@ -23,8 +23,13 @@ export function needsFiles(request: ImageRequest): boolean {
 
 /** Of services that take edits as a form only. */
 export function toOpenaiForms(request: ImageRequest, model: string): UpstreamCall {
-  return request.images.length === 0 ? toGeneration(request, model) : toFormEdit(request, model);
+  return request.images.length === 0 ? toGeneration(request, model) : toFormEdit(withModel(request, model));
 }
+
+const withModel = (request: ImageRequest, model: string): ImageRequest => ({
+  ...request,
+  upstreamFields: { model, ...request.upstreamFields },
+});
 
 /** The call for images without references. */
 function toGeneration({ upstreamFields }: ImageRequest, model: string): UpstreamCall {
@@ -49,17 +54,18 @@ function toJsonEdit({ upstreamFields, images, mask }: ImageRequest, model: strin
 /**
  * An edit as a form: one image is `image`, several are `image[]`, as the official client sends them.
  *
- * @param path default `/images/edits`
+ * @param place the path and, for services with another name, the field of all images
  */
 export function toFormEdit(
   { upstreamFields, images, mask, markup }: ImageRequest,
-  model: string,
-  path: string = PATHS.edits,
+  {
+    path = PATHS.edits,
+    files = images.length === 1 ? "image" : "image[]",
+  }: { readonly path?: string; readonly files?: string | undefined } = {},
 ): UpstreamCall {
-  const name = images.length === 1 ? "image" : "image[]";
   const form = [
-    ...writeFields({ model, ...upstreamFields }),
-    ...images.map((file) => ({ name, file })),
+    ...writeFields(upstreamFields),
+    ...images.map((file) => ({ name: files, file })),
     ...(mask === undefined ? [] : [{ name: "mask", file: mask }]),
     ...(markup === undefined ? [] : [{ name: "markup", file: markup }]),
   ];

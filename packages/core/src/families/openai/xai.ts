@@ -1,10 +1,9 @@
-import type { ImageResult, ReportedFailure, ResultError, Usage } from "../../types.js";
+import type { Usage } from "../../types.js";
 import { isJsonObject } from "../../util/json.js";
 import type { Dialect } from "../dialect.js";
 import type { UpstreamFailure } from "../failure.js";
 import { type Tiers, toRatio } from "../fields/write-input.js";
 import { createCodeTable, readCost } from "../shared.js";
-import { readItem } from "./response.js";
 import { createService, type Service } from "./service.js";
 
 const RATIOS = ["1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3", "2:1", "1:2", "20:9", "9:20"];
@@ -38,41 +37,21 @@ export const XAI_SERVICE: Service = {
     "style",
     "svg",
   ],
-  response: { readItem: readXaiItem, readUsage: readTicks },
+  safe: "respect_moderation",
+  response: { readUsage: readTicks },
   codes: createCodeTable(),
 };
 
 const PLAIN = createService(XAI_SERVICE);
 
-/** xAI reports a cost in place of tokens. An image that its moderation holds back has `respect_moderation: false`. */
+/** xAI reports a cost in place of tokens. */
 export const XAI: Partial<Dialect> = {
   ...PLAIN,
-  fromUpstream(body, request) {
-    const result = PLAIN.fromUpstream(body, request);
-    return { ...result, failure: result.failure ?? findModeration(result) };
-  },
   toFailure(response) {
     const failure = PLAIN.toFailure(response);
     return { ...failure, ...findQuota(failure) };
   },
 };
-
-const MODERATED = {
-  code: "content_moderated",
-  message: "The image was held back by the moderation of the provider.",
-};
-
-function readXaiItem(item: unknown, index: number): "image" | ResultError {
-  const isModerated = isJsonObject(item) && item["respect_moderation"] === false;
-  const read = readItem(item, index);
-  return read !== "image" && isModerated ? { index, ...MODERATED } : read;
-}
-
-/** If all images were held back, the content was refused. */
-function findModeration({ images, errors }: ImageResult): ReportedFailure | undefined {
-  const isAll = images.length === 0 && errors.some(({ code }) => code === MODERATED.code);
-  return isAll ? { ...MODERATED, kind: "content" } : undefined;
-}
 
 /** Used-up credits and reached limits have the same code. Only the message tells them apart. */
 function findQuota({ kind, message = "" }: UpstreamFailure): Partial<UpstreamFailure> {

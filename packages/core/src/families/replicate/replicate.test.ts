@@ -37,6 +37,12 @@ const checks = createFamilyChecks({
       expects: { images: 1, usage: { generated_images: 1 } },
     },
     {
+      name: "a prediction that succeeded at once",
+      request: { fields: { prompt: "a fox" } },
+      response: { status: 201, ...prediction("succeeded", { output: LINK }) },
+      expects: { images: 1, usage: { generated_images: 1 } },
+    },
+    {
       name: "refused content",
       request: { fields: { prompt: "a fox" } },
       response: { status: 201, ...prediction("starting") },

@@ -97,9 +97,10 @@ function toUpstream(request: ImageRequest, model: string, modelInput: ModelInput
   return { path: `/models/${name}/predictions`, body: { json: { input } } };
 }
 
-/** `{ "id", "status" }`. Without `Prefer: wait` it comes at once. */
-function readSubmission({ id }: JsonObject): Submission {
-  return { job: { id: readText(id) ?? "" } };
+/** `{ "id", "status", "output" }`. Without `Prefer: wait` it comes at once, but a model may be as fast. */
+function readSubmission(body: JsonObject): Submission {
+  if (body["status"] === "succeeded" && fromUpstream(body).images.length > 0) return { done: true };
+  return { job: { id: readText(body["id"]) ?? "" } };
 }
 
 const pathOf = (id: string): string => `/predictions/${encodeURIComponent(id)}`;
@@ -129,12 +130,12 @@ function fromUpstream({ output }: JsonObject): ImageResult {
   return { images, errors: [], fields: {}, usage: { generated_images: images.length } };
 }
 
-/** `{ "title", "detail", "status", "invalid_fields": [{ "field" }] }`. 402: the account has no credit. */
+/** `{ "title", "detail", "status", "invalid_fields": [{ "field" }] }`. */
 function toFailure({ status, body = {} }: FailedResponse): UpstreamFailure {
   const { detail, error, invalid_fields: fields } = body;
   const [field]: readonly unknown[] = Array.isArray(fields) ? fields : [];
   return {
-    kind: status === 402 ? "quota" : failureKindOfStatus(status),
+    kind: failureKindOfStatus(status),
     message: readText(detail) ?? readText(error),
     param: isJsonObject(field) ? readText(field["field"])?.replace(/^input\./, "") : undefined,
   };

@@ -61,7 +61,7 @@ describe("an error of Ark", () => {
   it.each<[number, unknown, UpstreamFailureKind, number]>([
     [400, "", "content", 400],
     [401, "<html>", "credential", 401],
-    [402, {}, "content", 402],
+    [402, {}, "quota", 429],
     [404, "", "model", 404],
     [410, "", "model", 410],
     [413, "<html>too large</html>", "content", 413],
