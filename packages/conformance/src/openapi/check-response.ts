@@ -80,7 +80,7 @@ function compareBody({ content }: Described, { headers, text }: ReadResponse): r
 }
 
 function compareEvents(events: Events, text: string): readonly string[] {
-  return readEvents(text).flatMap(({ event = "", data }) => {
+  return readEvents(text).flatMap(({ event = "message", data }) => {
     if (data === "[DONE]") return [];
     const schema = events[event];
     if (schema === undefined) return [`The event ${event} is not described.`];

@@ -102,6 +102,18 @@ const DESCRIBED: Readonly<Record<string, JsonSchema>> = {
     in: "header",
     description: "With a task: the names of the caller's endpoints that get a message about its end.",
   },
+  "x-dashscope-async": {
+    in: "header",
+    required: true,
+    description: "`enable`: DashScope's SDKs send it for tasks.",
+    schema: { type: "string", const: "enable" },
+  },
+  alt: {
+    in: "query",
+    required: true,
+    description: "`sse`: the only format of this stream.",
+    schema: { type: "string", const: "sse" },
+  },
   model: { in: "path", required: true, description: "The name of a model. A slash in it may be encoded." },
   task_id: {
     in: "path",
@@ -201,7 +213,7 @@ export function errors(statuses: readonly number[], name?: string): JsonSchema {
  *
  * @param native the response of a native endpoint, which has the provider's structure for all errors
  */
-export function imageErrors(native?: "NativeError" | "DashScopeError"): JsonSchema {
+export function imageErrors(native?: "NativeError" | "DashScopeError" | "GeminiError"): JsonSchema {
   return { ...errors(STATUSES, native), default: responseOf(native ?? "ProviderError") };
 }
 

@@ -1,4 +1,5 @@
 import { ERROR_RESPONSES, EVERY, error, HEADERS, headers, PARAMETERS } from "./components.js";
+import { CONVERTED_PATHS, CONVERTED_SCHEMAS } from "./converted-paths.js";
 import { PATHS } from "./paths.js";
 import { createEditSchemas, createRequestSchemas, type JsonSchema } from "./request-schemas.js";
 import { createResponseSchemas, ref } from "./response-schemas.js";
@@ -20,9 +21,10 @@ export function createOpenApiDocument(version: string): JsonSchema {
       { name: "Models", description: "Which models a key may use, and what they can do." },
       { name: "Tasks", description: "Requests whose response is fetched later." },
       { name: "Native", description: "The providers' own structures." },
+      { name: "Other interfaces", description: "What clients of other services send." },
       { name: "Server", description: "What the server says about itself. These paths need no key." },
     ],
-    paths: PATHS,
+    paths: { ...PATHS, ...CONVERTED_PATHS },
     components: {
       securitySchemes: {
         bearer: { type: "http", scheme: "bearer", description: "The caller's key." },
@@ -32,6 +34,12 @@ export function createOpenApiDocument(version: string): JsonSchema {
           name: "api-key",
           description: "Read if there is no `Authorization`.",
         },
+        googleKey: {
+          type: "apiKey",
+          in: "header",
+          name: "x-goog-api-key",
+          description: "The caller's key, as Google's SDKs send it.",
+        },
       },
       parameters: PARAMETERS,
       headers: HEADERS,
@@ -40,6 +48,7 @@ export function createOpenApiDocument(version: string): JsonSchema {
         ProviderError: error("An error of the provider with a status of its own.", "Error"),
         NativeError: error("An error of Ark, or of the gateway.", "NativeError"),
         DashScopeError: error("An error of DashScope, or of the gateway.", "DashScopeError"),
+        GeminiError: error("An error in Google's shape.", "GeminiErrorBody"),
         FileError: {
           description:
             "Codes: `file_not_found`, `method_not_allowed`, `file_expired`, `range_not_satisfiable`, `internal_error`, `gateway_unavailable`, `gateway_closed`.",
@@ -54,7 +63,12 @@ export function createOpenApiDocument(version: string): JsonSchema {
           content: { "application/json": { schema: ref("Error") } },
         },
       },
-      schemas: { ...createRequestSchemas(), ...createEditSchemas(), ...createResponseSchemas() },
+      schemas: {
+        ...createRequestSchemas(),
+        ...createEditSchemas(),
+        ...createResponseSchemas(),
+        ...CONVERTED_SCHEMAS,
+      },
     },
   };
 }

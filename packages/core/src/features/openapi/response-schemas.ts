@@ -1,15 +1,15 @@
 import { ERROR_KINDS } from "../../errors.js";
 import type { JsonSchema } from "./request-schemas.js";
 
-const string = (description: string): JsonSchema => ({ type: "string", description });
-const integer = (description: string): JsonSchema => ({ type: "integer", description });
+export const string = (description: string): JsonSchema => ({ type: "string", description });
+export const integer = (description: string): JsonSchema => ({ type: "integer", description });
 const time = (description: string): JsonSchema => integer(`${description}, in seconds since 1970.`);
-const orNull = ({ type, ...schema }: JsonSchema): JsonSchema => ({ ...schema, type: [type, "null"] });
+export const orNull = ({ type, ...schema }: JsonSchema): JsonSchema => ({ ...schema, type: [type, "null"] });
 const eitherNull = (schema: JsonSchema, description: string): JsonSchema => ({
   anyOf: [schema, { type: "null" }],
   description,
 });
-const list = (items: JsonSchema, description?: string): JsonSchema => ({
+export const list = (items: JsonSchema, description?: string): JsonSchema => ({
   type: "array",
   items,
   ...(description !== undefined && { description }),
@@ -21,7 +21,7 @@ export const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/
  *
  * @param required the names of the required members, or of those that are not
  */
-function object(
+export function object(
   properties: JsonSchema,
   required: readonly string[] | { readonly allBut: readonly string[] },
   description?: string,
