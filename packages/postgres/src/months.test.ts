@@ -184,13 +184,13 @@ await describeWithPostgres("the months of the records", ({ url, pool, nameSchema
         [[id], [Date.parse("2026-11-30T12:00:00Z")], [record]],
       );
     };
-    let isDone = false;
+    const done = new AbortController();
     let settled = 0;
     const writing = (async () => {
-      while (!isDone) await settleByOld(`req_old_${settled++}`);
+      while (!done.signal.aborted) await settleByOld(`req_old_${settled++}`);
     })();
     await migratePostgresLedger({ pool, schema });
-    isDone = true;
+    done.abort();
     await writing;
     await settleByOld("req_old_after");
     await settleByOld("req_old_after");

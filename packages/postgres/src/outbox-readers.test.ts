@@ -10,6 +10,17 @@ import { holdOf, recordOf } from "./testing/entries.js";
 /** The number of steps before the readers. */
 const BEFORE = MIGRATIONS.length - 2;
 
+const startGateway = (ledger: PostgresLedger, options: { readonly onUsage?: () => void }): void => {
+  const gateway = createGateway({
+    models: { m: { family: "seedream" } },
+    channels: [{ id: "ark", family: "seedream", apiKey: "k" }],
+    callers: [{ id: "me", key: "a-long-enough-caller-key" }],
+    ledger,
+    ...options,
+  });
+  onTestFinished(async () => await gateway.close());
+};
+
 await describeWithPostgres("entries that nobody delivers", ({ pool, nameSchema }) => {
   const open = (schema: string): PostgresLedger => {
     const ledger = createPostgresLedger({ pool, schema });
@@ -33,17 +44,6 @@ await describeWithPostgres("entries that nobody delivers", ({ pool, nameSchema }
     );
     return rows.map(({ name }) => name);
   };
-  const startGateway = (ledger: PostgresLedger, options: { readonly onUsage?: () => void }): void => {
-    const gateway = createGateway({
-      models: { m: { family: "seedream" } },
-      channels: [{ id: "ark", family: "seedream", apiKey: "k" }],
-      callers: [{ id: "me", key: "a-long-enough-caller-key" }],
-      ledger,
-      ...options,
-    });
-    onTestFinished(async () => await gateway.close());
-  };
-
   it("are not written, also if the tables were opened before the gateway was created", async () => {
     const schema = nameSchema();
     const ledger = open(schema);

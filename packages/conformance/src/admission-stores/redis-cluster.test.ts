@@ -155,6 +155,8 @@ await describeWithService(REDIS_SERVER, (program) => {
 const FAILOVER_MS = 30_000;
 
 await describeWithService(REDIS_SERVER, (program) => {
+  // The servers need half a minute to notice it.
+  if (!isFull()) return;
   it("a store on a cluster goes on with the counts of a master that was lost, on its replica", {
     timeout: 90_000,
   }, async () => {
@@ -168,7 +170,7 @@ await describeWithService(REDIS_SERVER, (program) => {
       });
       const requests = Array.from({ length: 12 }, (_, at) => ({
         caller: `caller ${at}`,
-        windows: [windowOf({ limit: 1, ms: 600_000 })],
+        windows: [windowOf({ limit: 1, windowMs: 600_000 })],
       }));
       for (const request of requests) expect((await store.admit(requestOf(request))).kind).toBe("admitted");
       await cluster.nodes[0]?.stop();
