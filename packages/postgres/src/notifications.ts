@@ -69,6 +69,7 @@ export function createNotifications(options: NotificationsOptions): Notification
       for (const change of changes) for (const listener of listeners) listener(change);
     });
   };
+  const onPayload = (payload: string): void => tellListeners(readChanges(payload, ownerId));
   const onHearing = (hears: boolean): void => {
     isHearing = hears;
   };
@@ -83,7 +84,6 @@ export function createNotifications(options: NotificationsOptions): Notification
     polling.unref();
     signal.addEventListener("abort", () => clearInterval(polling));
     if (!canListen) return;
-    const onPayload = (payload: string): void => tellListeners(readChanges(payload, ownerId));
     const before = listening;
     listening = before.then(() => listen(options, { signal, onPayload, onHearing }));
   };

@@ -21,6 +21,11 @@ const startGateway = (ledger: PostgresLedger, options: { readonly onUsage?: () =
   onTestFinished(async () => await gateway.close());
 };
 
+const charge = async (ledger: PostgresLedger, id: string, amount = "1"): Promise<void> => {
+  await ledger.hold(holdOf({ id, caller: "me", amount, budget: "10" }));
+  await ledger.settle(recordOf({ id, caller: "me", charge: amount }));
+};
+
 await describeWithPostgres("entries that nobody delivers", ({ pool, nameSchema }) => {
   const open = (schema: string): PostgresLedger => {
     const ledger = createPostgresLedger({ pool, schema });
@@ -33,10 +38,6 @@ await describeWithPostgres("entries that nobody delivers", ({ pool, nameSchema }
     ledger.setReader("record", false);
     ledger.setReader("alert", false);
     return ledger;
-  };
-  const charge = async (ledger: PostgresLedger, id: string, amount = "1"): Promise<void> => {
-    await ledger.hold(holdOf({ id, caller: "me", amount, budget: "10" }));
-    await ledger.settle(recordOf({ id, caller: "me", charge: amount }));
   };
   const listEntries = async (schema: string): Promise<string[]> => {
     const { rows } = await pool.query<{ name: string }>(
