@@ -10,6 +10,7 @@ import {
 import { describe } from "vitest";
 import { describeBalances } from "./ledger-suite/describe-balances.js";
 import { describeBudgets } from "./ledger-suite/describe-budgets.js";
+import { describeCosts } from "./ledger-suite/describe-costs.js";
 import { describeEndings } from "./ledger-suite/describe-endings.js";
 import { describeExports } from "./ledger-suite/describe-exports.js";
 import { describeHostileStrings } from "./ledger-suite/describe-hostile-strings.js";
@@ -110,6 +111,7 @@ export function describeHistory(
   describe(`the history of a ledger ${name}`, () => {
     itIsFound(open, USAGE_HISTORY);
     describeHourlyTotals(open);
+    describeCosts(open);
     describeRecordPages(open);
     if (isDurable) describeDurableTotals(open);
     if (isShared) describeSharedTotals(open);

@@ -21,6 +21,7 @@ export type {
   PriceTables,
   PriceTier,
 } from "./billing/model-details.js";
+export type { CallCost, CostLine, RecordedCosts } from "./billing/outcome.js";
 export type { AlikeImages, PriceBasis } from "./billing/price-basis.js";
 export { type ChargeInput, calculateCharge, type EstimateInput, estimateCharge } from "./billing/pricing.js";
 export type {
@@ -44,6 +45,7 @@ export { exportRecords } from "./features/usage/reports.js";
 export * from "./features/usage/reprice.js";
 export type * from "./features/usage/usage-history.js";
 export type {
+  CostSums,
   RecordFilter,
   ReportOptions,
   TotalsKey,

@@ -37,6 +37,7 @@ export {
   continuedCalls,
 } from "./features/continued-calls/continued-calls-feature.js";
 export { cors } from "./features/cors/cors-feature.js";
+export { type CostsOptions, costs } from "./features/costs/costs-feature.js";
 export { dashscopeTasks } from "./features/dashscope-tasks/dashscope-tasks-feature.js";
 export { type EstimatesApi, type EstimatesOptions, estimates } from "./features/estimate/estimate-feature.js";
 export { geminiEndpoint } from "./features/gemini-endpoint/gemini-endpoint-feature.js";
@@ -53,7 +54,8 @@ export {
 } from "./features/signed-in-users/signed-in-users-feature.js";
 export { type TaskLinks, type TasksApi, tasks } from "./features/tasks/tasks-feature.js";
 export { type TelemetryOptions, telemetry } from "./features/telemetry/telemetry-feature.js";
-export { type UsageApi, usage } from "./features/usage/usage-feature.js";
+export { type UsageApi, type UsageOptions, usage } from "./features/usage/usage-feature.js";
+export { type UsageBatchesOptions, usageBatches } from "./features/usage-batches/usage-batches-feature.js";
 export { type WebhooksApi, type WebhooksFeature, webhooks } from "./features/webhooks/webhooks-feature.js";
 export type { ComposedGateway } from "./kernel/create-gateway-kernel.js";
 export type { Configured, Contribution, Feature, Kernel } from "./kernel/feature.js";
@@ -151,10 +153,10 @@ function checkOptions(options: ComposeOptions, families: readonly Family[]): Rea
   return byName;
 }
 
-/** Finds options that no feature would apply: limits, budgets, functions of keys, parameters of channels. */
+/** Finds options that no feature would apply: limits, budgets, functions of keys, parameters and costs of channels. */
 function* findMissing(
   { callers = [], models, channels }: ComposeOptions,
-  { admission, keySources, changeDialect, countsPeriods = false }: Contributed,
+  { admission, keySources, changeDialect, readCosts, countsPeriods = false }: Contributed,
 ): Iterable<OptionsProblem> {
   const limited = [
     ...callers.map((caller, index) => [caller, "callers", index] as const),
@@ -163,11 +165,12 @@ function* findMissing(
   for (const [{ limits }, ...path] of limited) {
     if (limits !== undefined && admission === undefined) yield needs([...path, "limits"], "limits");
   }
-  for (const [index, { apiKey, parameters }] of channels.entries()) {
+  for (const [index, { apiKey, parameters, costs: given }] of channels.entries()) {
     if (keySources === undefined && [apiKey].flat().some((key) => typeof key === "function"))
       yield needs(["channels", index, "apiKey"], "keyFunctions");
     if (parameters !== undefined && changeDialect === undefined)
       yield needs(["channels", index, "parameters"], "channelParameters");
+    if (given !== undefined && readCosts === undefined) yield needs(["channels", index, "costs"], "costs");
   }
   for (const [index, { budget }] of callers.entries()) {
     if (hasPeriod(budget) && !countsPeriods)

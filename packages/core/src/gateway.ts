@@ -7,6 +7,7 @@ import { channelParameters } from "./features/channel-parameters/channel-paramet
 import { chatCompletions } from "./features/chat-completions/chat-completions-feature.js";
 import { continuedCalls } from "./features/continued-calls/continued-calls-feature.js";
 import { createCorsFeature } from "./features/cors/cors-feature.js";
+import { costs } from "./features/costs/costs-feature.js";
 import { dashscopeTasks } from "./features/dashscope-tasks/dashscope-tasks-feature.js";
 import { type EstimatesApi, estimates } from "./features/estimate/estimate-feature.js";
 import { geminiEndpoint } from "./features/gemini-endpoint/gemini-endpoint-feature.js";
@@ -25,6 +26,7 @@ import { TASKS_PATH } from "./features/tasks/tasks-endpoint.js";
 import { createTasksFeature, type TasksApi } from "./features/tasks/tasks-feature.js";
 import { telemetry } from "./features/telemetry/telemetry-feature.js";
 import { type UsageApi, usage } from "./features/usage/usage-feature.js";
+import { usageBatches } from "./features/usage-batches/usage-batches-feature.js";
 import { type ReloadingApi, reloading } from "./features/watch-options/watch-options-feature.js";
 import { createWebhooksFeature, type WebhooksApi } from "./features/webhooks/webhooks-feature.js";
 import { BUILT_IN_FAMILIES, loadChecked } from "./gateway-options/check-options.js";
@@ -93,7 +95,7 @@ export function createGateway(options: GatewayOptions, dependencies: Partial<Dep
 
 /** All features, in the order in which their routes are matched, and their background work is done. */
 function listFeatures(options: GatewayOptions) {
-  const { admission, afterImage, openapi: document, onBudget, tasks: ofTasks } = options;
+  const { admission, afterImage, openapi: document, onBudget, onUsageBatch, tasks: ofTasks } = options;
   const webhooks = createWebhooksFeature((loaded: LoadedOptions) => loaded.webhooks);
   return [
     telemetry(options),
@@ -107,10 +109,12 @@ function listFeatures(options: GatewayOptions) {
     options.results && createResultsFeature(options.results, afterImage),
     keyFunctions(),
     channelParameters(),
+    costs({ routing: options.routing }),
     continuedCalls({ byRunTasksOnly: ofTasks?.concurrency === 0 }),
     createTasksFeature<LoadedOptions>(ofTasks, { results: options.results, webhooks }),
     dashscopeTasks(),
     alerts<LoadedOptions>({ onBudget, webhooks: options.webhooks && webhooks }),
+    onUsageBatch && usageBatches({ onUsageBatch }),
     webhooks,
     channelControl({ admission }),
     options.healthz === true ? health({ admission }) : undefined,
@@ -118,7 +122,7 @@ function listFeatures(options: GatewayOptions) {
     budgets(),
     callers(),
     refusals(),
-    usage(),
+    usage(options),
     estimates(options),
     reloading(options),
     // What is not a list is reported when the options are checked, which is later.

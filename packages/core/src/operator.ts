@@ -21,6 +21,7 @@ export type {
   KeyOptions,
   RotateOptions,
 } from "./features/callers/callers.js";
+export { findCell } from "./features/cells/find-cell.js";
 export type { ChannelControl, GatewayStatus } from "./features/channel-control/channel-control-feature.js";
 export type { PauseOptions, ResumeOptions } from "./features/channel-control/pauses.js";
 export type {

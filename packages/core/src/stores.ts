@@ -52,6 +52,7 @@ export * from "./features/refusals/refusal-store.js";
 export * from "./features/results/store.js";
 export * from "./features/task-store/task-store.js";
 export * from "./features/usage/history-store.js";
+export type { ReportSource } from "./features/usage/report-source.js";
 export { assertWanted } from "./features/usage/reports.js";
 export * from "./features/usage/usage-counts.js";
 export type { SeriesKey, UsageHistory, UsageOutcome } from "./features/usage/usage-history.js";

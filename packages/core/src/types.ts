@@ -313,15 +313,6 @@ export interface AttemptRecord {
   readonly cooldownUntil?: number;
 }
 
-/** The channel whose response or failure the client gets, the channel's name of the model, and all attempts so far. */
-export interface SentTo {
-  readonly channel: string;
-  readonly upstreamModel: string;
-  readonly attempts: readonly AttemptRecord[];
-  /** True if an earlier attempt may have made an image, which is so only with `retryUnsafe`. Default false. */
-  readonly isRepeated?: boolean;
-}
-
 /** A channel, a key or a model of it that is not used for some time. */
 export interface Cooldown {
   /** The end of that time, in milliseconds since 1970. */

@@ -189,7 +189,7 @@ export class ObservedCall implements CallObserver {
 
   #describe(record: SettledRecord): Attributes {
     const { input, output } = readTokens(record);
-    const { channel, upstreamModel, upstreamRequestId, images, charge } = record;
+    const { channel, upstreamModel, upstreamRequestId, images, charge, cost } = record;
     return {
       [ATTRIBUTES.provider]: this.#providers.get(channel),
       [ATTRIBUTES.channel]: channel || undefined,
@@ -199,6 +199,7 @@ export class ObservedCall implements CallObserver {
       [ATTRIBUTES.outputTokens]: output,
       [ATTRIBUTES.images]: images,
       [ATTRIBUTES.charge]: charge ?? undefined,
+      [ATTRIBUTES.cost]: cost,
     };
   }
 

@@ -69,6 +69,11 @@ export function createMetrics(meter: Meter): Metrics {
     "currency",
     "The charges, in the currency of the price tables. Rounded to a float; the ledger is exact.",
   );
+  const costs = counter(
+    "calotype.cost",
+    "currency",
+    "What the operator pays, of the calls whose cost is known. Rounded to a float; the ledger is exact.",
+  );
   const openHolds = meter.createUpDownCounter("calotype.holds.open", {
     description: "The holds of calls in progress in this process.",
     unit: "{hold}",
@@ -101,6 +106,8 @@ export function createMetrics(meter: Meter): Metrics {
       if (record.images > 0) images.add(record.images, attributes, context);
       const charge = Number(record.charge ?? 0);
       if (charge > 0) charges.add(charge, attributes, context);
+      const cost = Number(record.cost ?? 0);
+      if (cost > 0) costs.add(cost, attributes, context);
       for (const [type, count] of Object.entries(readTokens(record))) {
         if (count !== undefined)
           tokens.record(count, { ...attributes, [ATTRIBUTES.tokenType]: type }, context);

@@ -33,6 +33,7 @@ export const ATTRIBUTES = {
   errorCode: "calotype.error.code",
   images: "calotype.images",
   charge: "calotype.charge",
+  cost: "calotype.cost",
   holdAmount: "calotype.hold.amount",
   holdState: "calotype.hold.state",
   channel: "calotype.channel",

@@ -22,8 +22,8 @@ import {
   type SqlQuery,
   SUMS_TIMEOUT_MS,
 } from "./database.js";
-import { checkFilter, toConditions, toKey } from "./reports.js";
-import { DURATION_COLUMNS, DURATION_INDEX, SUM_COLUMNS, toSums } from "./sql/hourly-totals.js";
+import { checkFilter, readCosts, toConditions, toKey } from "./reports.js";
+import { COST_SUMS, DURATION_COLUMNS, DURATION_INDEX, SUM_COLUMNS, toSums } from "./sql/hourly-totals.js";
 
 /** What history needs besides the database. */
 export interface HistoryContext {
@@ -88,13 +88,14 @@ function toSumQuery(schema: string, query: SumQuery): SqlQuery {
       return [name, isHours ? `sum(${name})` : sum];
     }),
   );
+  for (const [name, sum] of COST_SUMS) sums.set(name, isHours ? `sum(${name})` : sum);
   // One array, because each column of a row takes time to read.
   const durations = `ARRAY[${DURATION_COLUMNS.map((name) => sums.get(name)).join(", ")}]`;
   const shown = SHOWN.map((name) => `${sums.get(name)} AS ${name}`);
   // OFFSET 0: otherwise the index would be computed again for each of the sums that use it.
   const columns = isHours
-    ? SUM_COLUMNS.join(", ")
-    : `1 AS sign, images, charge, outcome, duration_ms, tokens, ${DURATION_INDEX} AS duration_index`;
+    ? [...SUM_COLUMNS, ...COST_COLUMNS].join(", ")
+    : `1 AS sign, images, charge, cost, outcome, duration_ms, tokens, ${DURATION_INDEX} AS duration_index`;
   return {
     sql: `SELECT s.span - 1 AS span, u.* FROM unnest($${from}::float8[], $${to}::float8[])
         WITH ORDINALITY AS s (from_ms, to_ms, span)
@@ -110,7 +111,8 @@ function toSumQuery(schema: string, query: SumQuery): SqlQuery {
 }
 
 /** The sums that have a column of their own. */
-const SHOWN = SUM_COLUMNS.filter((name) => !DURATION_COLUMNS.includes(name));
+const COST_COLUMNS = COST_SUMS.map(([name]) => name);
+const SHOWN = [...SUM_COLUMNS.filter((name) => !DURATION_COLUMNS.includes(name)), ...COST_COLUMNS];
 
 function readSums(row: Row): UsageCounts {
   const read = (column: string): number => readNumber(row, column);
@@ -126,6 +128,7 @@ function readSums(row: Row): UsageCounts {
     // Such as {0,2,1}.
     durations: readText(row, "durations").slice(1, -1).split(",").map(Number),
     charge: readDecimal(readText(row, "charge")),
+    costs: readCosts(row),
   };
 }
 

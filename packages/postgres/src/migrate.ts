@@ -202,6 +202,6 @@ function explain(error: unknown): string {
 }
 
 /** An advisory lock is identified by a number, which all programs of a database share. */
-function lockKeyOf(schema: string): string {
+export function lockKeyOf(schema: string): string {
   return createHash("sha256").update(`@calotype/postgres ${schema}`).digest().readBigInt64BE().toString();
 }

@@ -1,5 +1,6 @@
 import { BUDGET_PERIODS } from "./sql/budget-periods.js";
 import { CALLERS } from "./sql/callers.js";
+import { COSTS } from "./sql/costs.js";
 import { HOURLY_TOTALS } from "./sql/hourly-totals.js";
 import { KEPT_HOLDS } from "./sql/kept-holds.js";
 import { LATE_RECORDS } from "./sql/late-records.js";
@@ -546,6 +547,7 @@ export const MIGRATIONS: readonly string[] = [
   TASK_SHARES,
   LATE_RECORDS,
   OUTBOX,
+  COSTS,
   [OUTBOX_READERS, QUIET_CHANGES].join(""),
   MONTHLY_RECORDS,
 ];

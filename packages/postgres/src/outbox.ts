@@ -16,6 +16,7 @@ import {
   type WebhookMessage,
 } from "@calotype/core/stores";
 import { type Database, type Row, readNumber, readText, toClock } from "./database.js";
+import { lockKeyOf } from "./migrate.js";
 import type { Notifications } from "./notifications.js";
 import type { Readers } from "./outbox-readers.js";
 import type { Owner } from "./owner.js";
@@ -32,6 +33,10 @@ export interface OutboxContext {
 
 /** The maximum number of messages that one transaction replays. */
 const BATCH = 1000;
+/** How many records are looked at for those whose callers have no leased record. */
+const MAX_LOOKED_AT = 10_000;
+/** Of a leased entry `l` and its record `r`. */
+const RECORD_COLUMNS = "l.record AS id, r.record::text AS record";
 
 /** The outbox of a schema. The functions that settle and that end tasks write its entries. */
 export function createOutbox(
@@ -65,14 +70,41 @@ export function createOutbox(
       values: [owner.now(), limit, leaseMs, behind],
     });
 
+  const joinRecord = (entry: string): string =>
+    `JOIN ${schema}.records r ON r.id = ${entry}.record AND r.state = ${entry}.state`;
+
+  /** One call at a time: which callers have a leased record must not change in between. */
+  async function leaseRecordsInOrder({ limit, leaseMs, onUnreadable }: LeaseOptions): Promise<UsageRecord[]> {
+    const rows = await database.transact(async (send) => {
+      await send({ sql: "SELECT pg_advisory_xact_lock($1)", values: [lockKeyOf(`${schema} outbox`)] });
+      return await send({
+        sql: `WITH oldest AS MATERIALIZED (
+            SELECT sequence, record, state, due_at > ${toClock("$1")} AS is_leased
+              FROM ${table} WHERE record IS NOT NULL ORDER BY sequence LIMIT ${MAX_LOOKED_AT}
+          ), busy AS MATERIALIZED (
+            SELECT DISTINCT r.caller FROM oldest o ${joinRecord("o")} WHERE o.is_leased
+          ), due AS (
+            SELECT o.sequence FROM oldest o ${joinRecord("o")}
+              WHERE NOT o.is_leased AND r.caller NOT IN (SELECT caller FROM busy) ORDER BY o.sequence LIMIT $2
+          ), leased AS (
+            UPDATE ${table} e SET due_at = ${toClock("$1")} + $3::float8 * interval '1 millisecond'
+              FROM due WHERE e.sequence = due.sequence RETURNING e.*
+          )
+          SELECT l.sequence, ${RECORD_COLUMNS} FROM leased l ${joinRecord("l")} ORDER BY l.sequence`,
+        values: [owner.now(), limit, leaseMs],
+      });
+    });
+    const taken = createTakenRecords(limit);
+    taken.add(rows.map((row) => ({ id: readText(row, "id"), json: readText(row, "record") })));
+    for (const failure of taken.failures) onUnreadable?.(failure);
+    return taken.records;
+  }
+
   async function leaseRecords({ limit, leaseMs, onUnreadable }: LeaseOptions): Promise<UsageRecord[]> {
     const select = {
       condition: "record IS NOT NULL",
-      columns: "l.record AS id, r.record::text AS record",
-      // OFFSET 0: each record is searched by its id, in the index of each month.
-      join: `CROSS JOIN LATERAL (
-          SELECT f.record FROM ${schema}.records f WHERE f.id = l.record AND f.state = l.state OFFSET 0
-        ) r`,
+      columns: RECORD_COLUMNS,
+      join: joinRecord("l"),
     };
     const taken = createTakenRecords(limit);
     let behind = "0";
@@ -168,6 +200,10 @@ export function createOutbox(
       if (kind !== "message") readers.set(kind, true);
       await ready();
       return await leases[kind](options);
+    },
+    leaseInOrder: async (options) => {
+      await ready();
+      return await leaseRecordsInOrder(options);
     },
     done: async (kind, entries) => {
       if (entries.length === 0) return;

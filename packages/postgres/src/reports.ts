@@ -1,12 +1,15 @@
 import {
+  type CostCounts,
   parseRecord,
   type RecordFilter,
+  readDecimal,
   readTagKey,
   type TotalsKey,
+  toCostSums,
   toInstant,
   type UsageReports,
 } from "@calotype/core/stores";
-import { type Database, readNumber, readText, type SqlQuery, SUMS_TIMEOUT_MS } from "./database.js";
+import { type Database, type Row, readNumber, readText, type SqlQuery, SUMS_TIMEOUT_MS } from "./database.js";
 
 const PAGE_SIZE = 500;
 
@@ -39,15 +42,27 @@ export function createReports(database: Database, schema: string): UsageReports 
     totals: async (by, filter = {}, options = {}) => {
       checkFilter(filter);
       const rows = await database.report(toTotalsQuery(schema, by, filter), options, SUMS_TIMEOUT_MS);
-      return rows.map((row) => ({
-        key: readText(row, "key"),
-        requests: readNumber(row, "requests"),
-        images: readNumber(row, "images"),
-        charge: readText(row, "charge"),
-        unresolved: readNumber(row, "unresolved"),
-      }));
+      return rows.map((row) => {
+        const costs = toCostSums(readCosts(row));
+        return {
+          key: readText(row, "key"),
+          requests: readNumber(row, "requests"),
+          images: readNumber(row, "images"),
+          charge: readText(row, "charge"),
+          ...(costs !== undefined && { costs }),
+          unresolved: readNumber(row, "unresolved"),
+        };
+      });
     },
   };
+}
+
+/** The costs of a row with `costed`, `cost` and `costed_charge`. `undefined` if none is known. */
+export function readCosts(row: Row): CostCounts | undefined {
+  const requests = readNumber(row, "costed");
+  if (requests === 0) return undefined;
+  const charge = readDecimal(readText(row, "costed_charge"));
+  return { requests, charge, cost: readDecimal(readText(row, "cost")) };
 }
 
 /** The last record of the previous page. */
@@ -100,7 +115,9 @@ export function toTotalsQuery(schema: string, by: TotalsKey, filter: RecordFilte
   const key = toKey(by, values);
   return {
     sql: `SELECT ${key} AS key, count(*) AS requests, sum(images) AS images,
-      trim_scale(coalesce(sum(charge), 0)) AS charge, count(*) FILTER (WHERE state = 'unresolved') AS unresolved
+      trim_scale(coalesce(sum(charge), 0)) AS charge, count(*) FILTER (WHERE state = 'unresolved') AS unresolved,
+      count(cost) AS costed, coalesce(sum(cost), 0) AS cost,
+      coalesce(sum(charge) FILTER (WHERE cost IS NOT NULL), 0) AS costed_charge
       FROM ${schema}.records WHERE ${conditions.join(" AND ")} GROUP BY 1 ORDER BY 1`,
     values,
   };

@@ -242,9 +242,11 @@ function readLate(row: Row | undefined): ReadonlySet<string> {
   return new Set(Array.isArray(late) ? late.map(String) : []);
 }
 
-/** The JSON of a settled record, to which the database adds the period of its hold. */
+/** The JSON of a settled record, to which the database adds the period of its hold. A known cost is first, see `sql/costs.ts`. */
 export function writeRecord(record: SettledRecord): string {
-  return JSON.stringify(record.period === undefined ? record : withPeriod(record, undefined));
+  const { cost } = record;
+  const written = record.period === undefined ? record : withPeriod(record, undefined);
+  return JSON.stringify(cost === undefined ? written : { cost, ...written });
 }
 
 /** Holds for which it is unknown whether they were made or will be made: their statement failed, or was sent twice. */

@@ -94,7 +94,9 @@ function toHoursQuery(slice: SqlQuery, { by, filter }: SumQuery): SqlQuery {
   const { condition, values } = toCondition(filter);
   const sums = [...SUMS, "duration_ms", ...DURATION_COLUMNS].map((name) => `sum(${name}) AS ${name}`);
   return {
-    sql: `SELECT ${by ?? "''"} AS key, ${sums.join(", ")}, sum_decimals(charge) AS charge ${slice.sql}
+    sql: `SELECT ${by ?? "''"} AS key, ${sums.join(", ")}, sum_decimals(charge) AS charge,
+      sum(costed) AS costed, coalesce(sum_decimals(cost) FILTER (WHERE cost <> '0'), '0') AS cost,
+      coalesce(sum_decimals(costed_charge) FILTER (WHERE costed_charge <> '0'), '0') AS costed_charge ${slice.sql}
       AND ${condition} GROUP BY 1 HAVING sum(requests) <> 0`,
     values: [...slice.values, ...values],
   };
@@ -115,8 +117,16 @@ function addHours(counts: GrowingCounts, row: Row): void {
     durationMs: readNumber(row, "duration_ms"),
     durations: DURATION_COLUMNS.map((name) => readNumber(row, name)),
     charge: readDecimal(readText(row, "charge")),
+    costs: readCosts(row),
   };
   addCounts(counts, added);
+}
+
+function readCosts(row: Row): UsageCounts["costs"] {
+  const requests = readNumber(row, "costed");
+  if (requests === 0) return undefined;
+  const charge = readDecimal(readText(row, "costed_charge"));
+  return { requests, charge, cost: readDecimal(readText(row, "cost")) };
 }
 
 /** What is counted of the records of a slice. */
@@ -124,7 +134,7 @@ function toFactsQuery(slice: SqlQuery, { by, filter, outcomes }: SumQuery): SqlQ
   const key: SqlQuery = by === undefined ? { sql: "''", values: [] } : toKey(by);
   const { condition, values } = toCondition(filter);
   return {
-    sql: `SELECT ${key.sql} AS key, images, charge, outcome, duration_ms, tokens ${slice.sql}
+    sql: `SELECT ${key.sql} AS key, images, charge, cost, outcome, duration_ms, tokens ${slice.sql}
       AND ${condition} AND ${toOutcomeCondition(outcomes)}`,
     values: [...key.values, ...slice.values, ...values],
   };
@@ -136,7 +146,11 @@ function addRecord(counts: GrowingCounts, row: Row): void {
     throw new Error(`The ledger's file is damaged: a record has the outcome ${outcome}.`);
   countRecord(
     counts,
-    { images: readNumber(row, "images"), charge: readTextOrNull(row, "charge") },
+    {
+      images: readNumber(row, "images"),
+      charge: readTextOrNull(row, "charge"),
+      cost: readTextOrNull(row, "cost"),
+    },
     { outcome, durationMs: readNumberOrNull(row, "duration_ms"), tokens: readNumber(row, "tokens") },
   );
 }

@@ -242,8 +242,8 @@ export function createRecords(
   const select = database.prepare("SELECT record FROM records WHERE id = ?");
   const replace = database.prepare(
     `INSERT OR REPLACE INTO records (id, state, time, caller, model, channel, images, charge, period, record,
-       outcome, duration_ms, tokens)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       outcome, duration_ms, tokens, cost)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   // A record of an older version may not be counted yet.
   const selectCounted = database.prepare("SELECT 1 FROM records WHERE id = ? AND outcome IS NOT NULL");
@@ -259,7 +259,7 @@ export function createRecords(
       const facts = readFacts(record);
       const { outcome, durationMs, tokens } = facts;
       const counted = toCounted(record);
-      const { time, caller, model, channel, images, charge } = counted;
+      const { time, caller, model, channel, images, charge, cost } = counted;
       replace.run(
         id,
         state,
@@ -274,6 +274,7 @@ export function createRecords(
         outcome,
         durationMs,
         tokens,
+        cost,
       );
       outbox.addRecord(id, state);
       totals.change(counted, facts, 1);
@@ -287,6 +288,6 @@ export function createRecords(
 
 function toCounted(record: UsageRecord): CountedRecord {
   const { caller, model, images, charge } = record;
-  const channel = record.state === "settled" ? record.channel : "";
-  return { time: Date.parse(record.time), caller, model, channel, images, charge };
+  const { channel, cost = null } = record.state === "settled" ? record : { channel: "" };
+  return { time: Date.parse(record.time), caller, model, channel, images, charge, cost };
 }

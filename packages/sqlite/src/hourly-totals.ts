@@ -8,6 +8,7 @@ import {
   parseRecord,
   readDecimal,
   readFacts,
+  toCostCounts,
   type UsageFacts,
   type UsageOutcome,
   type UsageRecord,
@@ -39,6 +40,8 @@ export interface CountedRecord {
   readonly channel: string;
   readonly images: number;
   readonly charge: string | null;
+  /** `null` if it is not known. */
+  readonly cost: string | null;
 }
 
 const HOUR_MS = 3_600_000;
@@ -50,6 +53,11 @@ export function createHourlyTotals(database: DatabaseSync): HourlyTotals {
   const selectOld = database.prepare(SELECT_OLD);
   const setFacts = database.prepare(
     "UPDATE records SET outcome = ?, duration_ms = ?, tokens = ? WHERE sequence = ?",
+  );
+
+  const addCost = database.prepare(
+    `UPDATE hourly_totals SET costed = costed + ?, cost = add_decimals(cost, ?),
+      costed_charge = add_decimals(costed_charge, ?) WHERE hour = ? AND caller = ? AND model = ? AND channel = ?`,
   );
 
   /** One statement for each column that counts requests, so that the others are not computed. */
@@ -70,7 +78,11 @@ export function createHourlyTotals(database: DatabaseSync): HourlyTotals {
   }
 
   const totals: HourlyTotals = {
-    change: ({ time, caller, model, channel, images, charge }, { outcome, durationMs, tokens }, sign) => {
+    change: (
+      { time, caller, model, channel, images, charge, cost },
+      { outcome, durationMs, tokens },
+      sign,
+    ) => {
       const hour = Math.floor(time / HOUR_MS) * HOUR_MS;
       const duration = outcome === "succeeded" ? (durationMs ?? 0) : 0;
       const column = outcome === "succeeded" ? (DURATION_COLUMNS[findDuration(duration)] ?? "") : outcome;
@@ -87,6 +99,10 @@ export function createHourlyTotals(database: DatabaseSync): HourlyTotals {
         formatDecimal(sign === 1 ? amount : negateDecimal(amount)),
         sign,
       );
+      const costs = toCostCounts({ charge, cost }, sign);
+      if (costs === undefined) return;
+      const sums = [costs.requests, formatDecimal(costs.cost), formatDecimal(costs.charge)];
+      addCost.run(...sums, hour, caller, model, channel);
     },
     countOld: (limit) => {
       const rows = selectOld.all(limit);
@@ -99,6 +115,7 @@ export function createHourlyTotals(database: DatabaseSync): HourlyTotals {
           channel: readText(row, "channel"),
           images: readNumber(row, "images"),
           charge: readTextOrNull(row, "charge"),
+          cost: null,
         };
         totals.change(record, facts, 1);
         setFacts.run(facts.outcome, facts.durationMs, facts.tokens, readNumber(row, "sequence"));

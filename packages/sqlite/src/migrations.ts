@@ -322,6 +322,16 @@ export const MIGRATIONS: readonly string[] = [
     DELETE FROM outbox WHERE kind = 'record' AND id = OLD.id;
   END;
   `,
+  `
+  -- What a request cost the operator; NULL if that is not known. Totals of records read the costs by this index.
+  ALTER TABLE records ADD COLUMN cost TEXT;
+  CREATE INDEX records_with_cost ON records (time, id) WHERE cost IS NOT NULL;
+
+  -- How many of the requests have a known cost, and the sums of these.
+  ALTER TABLE hourly_totals ADD COLUMN costed INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE hourly_totals ADD COLUMN cost TEXT NOT NULL DEFAULT '0';
+  ALTER TABLE hourly_totals ADD COLUMN costed_charge TEXT NOT NULL DEFAULT '0';
+  `,
 ];
 
 /** "CALO": marks our files, so that we never write into another program's database. */

@@ -41,7 +41,11 @@ export interface EntryTable {
   hasAlert(): boolean;
   /** Whether a message can be leased now. Only reads. */
   hasMessage(except: LeaseOptions["except"]): boolean;
+  /** Whether a record can be leased now. Only reads. */
+  hasRecord(): boolean;
   leaseRecords(options: LeaseOptions): TakenRecords;
+  /** The same, without the records of callers with a record before them that is leased. */
+  leaseInOrder(options: LeaseOptions): TakenRecords;
   leaseAlerts(options: LeaseOptions): BudgetAlert[];
   leaseMessages(options: LeaseOptions): WebhookEntry[];
   endRecord(record: UsageRecord): void;
@@ -66,6 +70,7 @@ export function createEntryTable(
 ): EntryTable {
   const insert = database.prepare(INSERT);
   const select = { record: database.prepare(SELECT_RECORDS), alert: database.prepare(SELECT_ALERTS) };
+  const selectInOrder = database.prepare(SELECT_IN_ORDER);
   const selectQueues = database.prepare(SELECT_QUEUES);
   const selectFirst = database.prepare(SELECT_FIRST_MESSAGE);
   const selectById = database.prepare(`SELECT ${COLUMNS} ${FROM} WHERE e.kind = 'message' AND e.id = ?`);
@@ -162,6 +167,22 @@ export function createEntryTable(
       } while (taken.add(rows.map((row) => ({ id: readText(row, "id"), json: readText(row, "record") }))));
       return taken;
     },
+    hasRecord: () => select.record.get(Math.floor(now()), 0, 1) !== undefined,
+    leaseInOrder: ({ limit, leaseMs }) => {
+      const instant = now();
+      const isLeased = new Set<string>();
+      const due: Row[] = [];
+      for (const row of selectInOrder.iterate(MAX_LOOKED_AT)) {
+        const caller = readText(row, "caller");
+        if (readNumber(row, "due_at") > Math.floor(instant)) isLeased.add(caller);
+        else if (!isLeased.has(caller)) due.push(row);
+        if (due.length >= limit) break;
+      }
+      for (const row of due) lease.run(Math.ceil(instant + leaseMs), readNumber(row, "sequence"));
+      const taken = createTakenRecords(limit);
+      taken.add(due.map((row) => ({ id: readText(row, "id"), json: readText(row, "record") })));
+      return taken;
+    },
     leaseAlerts: (options) => leaseInOrder("alert", 0, options).map(readAlert),
     leaseMessages: ({ limit, leaseMs, except = [] }) => {
       const excluded = new Set(except.map(keyOf));
@@ -246,6 +267,13 @@ const INSERT = `INSERT OR REPLACE INTO outbox (kind, id, ${Object.keys(NOTHING).
 /** Records that are due, after a position in the order in which they were written. */
 export const SELECT_RECORDS = `SELECT e.sequence, e.id, r.record FROM outbox AS e JOIN records AS r ON r.id = e.id
   WHERE e.kind = 'record' AND e.due_at <= ? AND e.sequence > ? ORDER BY e.sequence LIMIT ?`;
+
+/** The oldest records, also those that are leased. */
+const SELECT_IN_ORDER = `SELECT e.sequence, e.due_at, e.id, r.caller, r.record
+  FROM outbox AS e JOIN records AS r ON r.id = e.id WHERE e.kind = 'record' ORDER BY e.sequence LIMIT ?`;
+
+/** How many records are looked at for those whose callers have no leased record. */
+const MAX_LOOKED_AT = 10_000;
 
 const ALERT_COLUMNS = "e.caller, e.period, e.threshold, e.budget, e.settled, e.created_at";
 

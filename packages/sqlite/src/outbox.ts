@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { LeaseOptions, Outbox, OutboxEntries, OutboxKind } from "@calotype/core/stores";
+import type { LeaseOptions, Outbox, OutboxEntries, OutboxKind, UsageRecord } from "@calotype/core/stores";
 import { createEntryTable, type EntryTable } from "./outbox-table.js";
 
 /** What an outbox works with. */
@@ -24,13 +24,18 @@ export function createOutbox(
   const added = new Set<"alert" | "message">();
   const entries = createEntryTable(database, now, (kind) => added.add(kind));
 
+  const leaseRecords = async (
+    lease: "leaseRecords" | "leaseInOrder",
+    options: LeaseOptions,
+  ): Promise<readonly UsageRecord[]> => {
+    const { records, failures } = await write(() => entries[lease](options));
+    for (const failure of failures) options.onUnreadable?.(failure);
+    return records;
+  };
+
   const leases: { [Kind in OutboxKind]: (options: LeaseOptions) => Promise<readonly OutboxEntries[Kind][]> } =
     {
-      record: async (options) => {
-        const { records, failures } = await write(() => entries.leaseRecords(options));
-        for (const failure of failures) options.onUnreadable?.(failure);
-        return records;
-      },
+      record: async (options) => await leaseRecords("leaseRecords", options),
       // A read first, so that it costs no transaction if nothing is due.
       alert: async (options) =>
         (await read(() => entries.hasAlert())) ? await write(() => entries.leaseAlerts(options)) : [],
@@ -42,6 +47,8 @@ export function createOutbox(
 
   const outbox: Outbox = {
     lease: async (kind, options) => await leases[kind](options),
+    leaseInOrder: async (options) =>
+      (await read(() => entries.hasRecord())) ? await leaseRecords("leaseInOrder", options) : [],
     done: async (_kind, ended) =>
       await write(() => {
         for (const entry of ended) {

@@ -1,5 +1,7 @@
 import {
+  addCosts,
   addDecimals,
+  type CostCounts,
   compareStrings,
   type Decimal,
   formatDecimal,
@@ -10,11 +12,12 @@ import {
   readDecimal,
   readTagKey,
   type TotalsKey,
+  toCostSums,
   type UsageRecord,
   type UsageTotal,
 } from "@calotype/core/stores";
 import { type Row, readNumber, readText, readTextOrNull } from "./read-column.js";
-import { type Slices, type SqlQuery, scanRecords } from "./slices.js";
+import { type Slices, type SqlQuery, scanCosts, scanRecords } from "./slices.js";
 
 /** The reports of a ledger. */
 export interface Reports {
@@ -38,11 +41,19 @@ export function createReports(slices: Slices): Reports {
       for await (const slice of slices.of(scanRecords(filter), options)) {
         for (const row of await slices.select(toTotalsQuery(slice, by, filter))) addToTotals(totals, row);
       }
-      return Array.from(totals, ([key, { charge, ...sums }]) => ({
-        key,
-        ...sums,
-        charge: formatDecimal(charge),
-      })).toSorted((one, other) => compareStrings(one.key, other.key));
+      const costs = new Map<string, CostCounts>();
+      for await (const slice of slices.of(scanCosts(filter), options)) {
+        for (const row of await slices.select(toCostsQuery(slice, by, filter))) addToCosts(costs, row);
+      }
+      return Array.from(totals, ([key, { charge, ...sums }]): UsageTotal => {
+        const known = toCostSums(costs.get(key));
+        return {
+          key,
+          ...sums,
+          charge: formatDecimal(charge),
+          ...(known !== undefined && { costs: known }),
+        };
+      }).toSorted((one, other) => compareStrings(one.key, other.key));
     },
   };
 }
@@ -65,6 +76,15 @@ function addToTotals(totals: Map<string, GrowingTotal>, row: Row): void {
   total.images += readNumber(row, "images");
   total.charge = addDecimals(total.charge, charge);
   total.unresolved += readNumber(row, "unresolved");
+}
+
+/** Adds a row, which counts requests with the same charge and the same cost. */
+function addToCosts(costs: Map<string, CostCounts>, row: Row): void {
+  const key = readText(row, "key");
+  const requests = readNumber(row, "requests");
+  const charge = multiplyDecimal(readDecimal(readTextOrNull(row, "charge")), requests);
+  const cost = multiplyDecimal(readDecimal(readText(row, "cost")), requests);
+  costs.set(key, addCosts(costs.get(key), { requests, charge, cost }));
 }
 
 /** The statement of the records of a slice, ordered by time, then id. */
@@ -108,6 +128,17 @@ function toTotalsQuery(slice: SqlQuery, by: TotalsKey, filter: RecordFilter): Sq
   return {
     sql: `SELECT ${key.sql} AS key, charge, count(*) AS requests, sum(images) AS images,
       sum(state = 'unresolved') AS unresolved ${slice.sql} AND ${condition} GROUP BY 1, charge`,
+    values: [...key.values, ...slice.values, ...values],
+  };
+}
+
+/** The statement of the costs of a slice, with one row per key, charge and cost. */
+function toCostsQuery(slice: SqlQuery, by: TotalsKey, filter: RecordFilter): SqlQuery {
+  const { condition, values } = toCondition(filter);
+  const key = toKey(by);
+  return {
+    sql: `SELECT ${key.sql} AS key, charge, cost, count(*) AS requests ${slice.sql} AND ${condition}
+      GROUP BY 1, charge, cost`,
     values: [...key.values, ...slice.values, ...values],
   };
 }

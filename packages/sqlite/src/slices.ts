@@ -109,6 +109,13 @@ export function scanRecords(filter: RecordFilter, outcomes?: readonly UsageOutco
   };
 }
 
+/** The scan of the records of a filter whose cost is known, in the order of their arrival. */
+export const scanCosts = (filter: RecordFilter): Scan => ({
+  ...scanRecords(filter),
+  source: "records INDEXED BY records_with_cost",
+  condition: { sql: "cost IS NOT NULL", values: [] },
+});
+
 function findIndex(
   filter: RecordFilter,
   outcomes: readonly UsageOutcome[] | undefined,

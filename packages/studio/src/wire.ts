@@ -2,7 +2,9 @@
 import type { Caller, OptionsProblem, UsageRecord } from "@calotype/core";
 import type {
   BudgetStatus,
+  CallCost,
   ChargeDerivation,
+  CostLine,
   ModelDetails,
   PriceTables,
   RecordPage,
@@ -28,11 +30,13 @@ import type {
 
 export type {
   AttemptCounts,
+  CallCost,
   Caller,
   ChangedField,
   ChannelError,
   ChannelProbe,
   ChargeDerivation,
+  CostLine,
   EstimateQuery,
   GatewayStatus,
   LimitStatus,

@@ -139,9 +139,8 @@ async function streamNative(service: FamilyService): Promise<string> {
   if (status !== 200) return refusal(status, JSON.parse(text).error.param);
   const [call] = calls();
   const events = namesOf(text);
-  expect(call && (await readEvents(call))).toEqual(events);
   expect(events.at(-1)).toBe("image_generation.completed");
-  return "relayed";
+  return call !== undefined && String(await readEvents(call)) === String(events) ? "relayed" : "translated";
 }
 
 async function streamOpenai(service: FamilyService): Promise<string> {
@@ -256,6 +255,8 @@ const IN_FORMS = ["form", "form", "form"];
 const MADE_STREAMS = [NO_STREAM, "made by the gateway"];
 const RELAYED = ["relayed", "relayed"];
 const TRANSLATED = ["relayed", "translated"];
+/** The provider's own events have its cost. */
+const ALWAYS_TRANSLATED = ["translated", "translated"];
 const LINKS = [OWN, OWN_LINK];
 const STORED_LINKS = [OWN, "through a results store"];
 const COST = "image; a cost is recorded";
@@ -273,7 +274,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   OpenAI: ["base64", "one call", ...IN_FORMS, ...RELAYED, ...STORED_LINKS, "image, token"],
   "`azure`": ["base64", "one call", ...IN_FORMS, ...RELAYED, ...STORED_LINKS, "image, token"],
   "`xai`": ["link", "one call", ...IN_JSON, ...MADE_STREAMS, ...LINKS, COST],
-  "`openrouter`": ["base64", "one call", ...IN_JSON, ...TRANSLATED, ...STORED_LINKS, TOKENS_AND_COST],
+  "`openrouter`": ["base64", "one call", ...IN_JSON, ...ALWAYS_TRANSLATED, ...STORED_LINKS, TOKENS_AND_COST],
   "`together`": ["link", "one call", ...IN_JSON, ...MADE_STREAMS, ...LINKS, "image"],
   "`siliconflow`": ["link", "one call", ...IN_JSON, ...MADE_STREAMS, ...DOWNLOADED, "image"],
   "`zhipu`": ["link", "2 calls", ...NO_EDITS, ...MADE_STREAMS, ...DOWNLOADED, "image"],

@@ -55,13 +55,17 @@ export const randomStep: fc.Arbitrary<Step> = fc.oneof(
       .record({
         facts,
         charge: amount,
+        cost: amount,
         channel: fc.constantFrom("ark-1", "ark-2"),
         images: fc.nat(4),
         status: fc.constantFrom(200, 200, 400, 502),
         durationMs: fc.constantFrom(0, 1_500, 40_000),
       })
       .map(
-        ({ facts: known, ...rest }): Step => ({ kind: "settle", record: recordOf({ ...known, ...rest }) }),
+        ({ facts: known, cost, ...rest }): Step => ({
+          kind: "settle",
+          record: recordOf({ ...known, ...rest, ...(cost !== null && { cost }) }),
+        }),
       ),
   },
   { weight: 2, arbitrary: facts.map(({ id }): Step => ({ kind: "release", id })) },

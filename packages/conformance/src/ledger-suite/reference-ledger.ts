@@ -150,6 +150,7 @@ export class ReferenceLedger {
         requests: group.length,
         images: group.reduce((images, record) => images + record.images, 0),
         charge: sum(group.map(({ charge }) => charge)),
+        ...toCosts(group),
         unresolved: group.filter(({ state }) => state === "unresolved").length,
       };
     });
@@ -174,6 +175,7 @@ export class ReferenceLedger {
         released: found.filter(({ state }) => state === "released").length,
         images: found.reduce((images, record) => images + record.images, 0),
         charge: sum(found.map(({ charge }) => charge)),
+        ...toCosts(found),
         tokens: settled.length * 16_384,
         ...(times.length > 0 && { meanMs: Math.round(total / times.length) }),
       };
@@ -247,4 +249,17 @@ function keyOfPeriod({ unit, timeZone }: BudgetPeriod, now: number): string {
   const monday = new Date(date.getTime() - daysAfterMonday * DAY_MS);
   const first = (unit === "week" ? monday : date).toISOString().slice(0, unit === "month" ? 7 : 10);
   return `${first}${unit === "month" ? "-01" : ""} ${unit} ${timeZone}`;
+}
+
+/** The sums of the records whose cost is known. */
+function toCosts(records: readonly UsageRecord[]): Pick<UsageTotal, "costs"> {
+  const known = records
+    .filter((record) => record.state === "settled")
+    .filter(({ cost }) => cost !== undefined);
+  if (known.length === 0) return {};
+  const charge = sum(known.map((record) => record.charge));
+  const cost = sum(known.map((record) => record.cost ?? null));
+  const difference = toUnits(charge) - toUnits(cost);
+  const margin = difference < 0n ? `-${fromUnits(-difference)}` : fromUnits(difference);
+  return { costs: { requests: known.length, charge, cost, margin } };
 }

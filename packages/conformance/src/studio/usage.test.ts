@@ -17,6 +17,7 @@ import {
 import { findAxeProblems, measureOverflow } from "./find-problems.js";
 import { holdRequests } from "./hold-requests.js";
 import { openStudioPage, type StudioPage, type StudioPageOptions } from "./open-page.js";
+import { shoot } from "./shoot.js";
 
 /** What a caller could send as a model, an end user or a tag, and a provider as an error. */
 const HOSTILE = [
@@ -83,6 +84,93 @@ describe.runIf(opened !== undefined)("Usage in Chromium", () => {
 
     expect(readFileSync(path, "utf8").trimEnd().split("\r\n")).toHaveLength(52);
     expect(complaints).toEqual([]);
+  });
+
+  it.each([
+    [
+      360,
+      "light",
+      "en-US",
+      "Cost",
+      "Margin",
+      "Known for 2 of 122 requests",
+      "Not known: the channel has no costs",
+    ],
+    [1280, "dark", "zh-CN", "成本", "毛利", "122 个请求中 2 个成本已知", "未知：该渠道没有设置此模型的成本"],
+  ] as const)(
+    "shows costs and margins where they are known, at %i pixels, %s, in %s",
+    async (width, colorScheme, locale, cost, margin, coverage, unknown) => {
+      const now = Date.now();
+      const ledger = await fillLedger(now);
+      const facts = {
+        state: "settled",
+        group: "default",
+        model: SEEDREAM,
+        operation: "generate",
+        upstreamModel: "up",
+      } as const;
+      const of = (id: string, rest: Partial<SettledRecord>): SettledRecord => ({
+        ...facts,
+        id,
+        time: new Date(now).toISOString(),
+        caller: "web-shop",
+        channel: "ark",
+        status: 200,
+        images: 2,
+        charge: "0.06",
+        durationMs: 9_000,
+        attempts: [],
+        ...rest,
+      });
+      const derivation = {
+        pricing_mode: "per-request",
+        count: 1,
+        count_source: "generated_images",
+        model_price: "0.0125",
+        group_ratio: "1",
+        exact: "0.0125",
+      } as const;
+      const costLines = [
+        { call: 0, channel: "ark", amount: "0.0125", derivation },
+        { call: 1, channel: "relay", amount: "0.01", isReported: true },
+      ] as const;
+      await ledger.settle(of("req-costed", { cost: "0.0225", costLines }));
+      await ledger.settle(of("req-dear", { cost: "0.5", caller: "design-team" }));
+      const { page, complaints } = await open({
+        path: "/usage?period=30d&request=req-costed",
+        gateway: { ledger },
+        context: { colorScheme, locale, viewport: { width, height: 900 } },
+      });
+
+      const panel = page.getByRole("complementary");
+      await panel.getByText("0.0225").first().waitFor();
+      expect(await panel.innerText()).toContain("0.0375");
+      expect(await findAxeProblems(page)).toEqual([]);
+      expect(await measureOverflow(page)).toBeLessThanOrEqual(0);
+      await shoot(page, `costs-request-${width}`);
+      await page.keyboard.press("Escape");
+      await panel.waitFor({ state: "detached" });
+      await page.getByText(coverage).waitFor();
+      const heads = await page.locator("th").allInnerTexts();
+      expect(heads).toEqual(expect.arrayContaining([cost, margin]));
+      expect(await page.locator(".figures").innerText()).toContain("-0.4025");
+      expect(await measureOverflow(page)).toBeLessThanOrEqual(0);
+      await shoot(page, `costs-usage-${width}`);
+      await ledger.settle(of("req-partial", { costLines: [{ channel: "ark", unknownBecause: "no_costs" }] }));
+      await page.goto(`${page.url().split("?")[0]}?request=req-partial`);
+      await panel.getByText(unknown).waitFor();
+      expect(complaints).toEqual([]);
+    },
+  );
+
+  it("has no costs where none are known", async () => {
+    const { page } = await open({
+      path: "/usage?period=30d",
+      gateway: { ledger: await fillLedger(Date.now()) },
+    });
+    await page.locator(".figure").first().waitFor();
+    await page.locator("tbody tr").first().waitFor();
+    expect(await page.locator("main").innerText()).not.toMatch(/Cost|Margin/);
   });
 
   it.each([360, 1280])(

@@ -1,6 +1,6 @@
-import type { SentTo } from "../types.js";
 import type { Hold, HoldEnd } from "./hold.js";
-import type { Outcome, SettledRecord } from "./records.js";
+import type { Outcome, SentTo } from "./outcome.js";
+import type { SettledRecord } from "./records.js";
 
 /**
  * The end of a call on the money's side. The code that sends a call or reads its response gets a commit and not the hold. So a

@@ -8,8 +8,12 @@ import type { UsageRecord } from "./records.js";
 export interface Delivery {
   /** False if there is no receiver: then `run` does nothing. */
   readonly isNeeded: boolean;
-  /** Delivers all entries that wait. Resolves when each of them was tried, or was begun to be sent. Does not reject. */
-  readonly run: () => Promise<void>;
+  /**
+   * Delivers all entries that wait. Resolves when each of them was tried, or was begun to be sent. Does not reject.
+   *
+   * @param atOnce whether a delivery that waits for further entries begins now
+   */
+  readonly run: (atOnce?: boolean) => Promise<void>;
   /**
    * Takes no further entries, because the ledger may be closed after this. Resolves when those that were taken were tried.
    * Calls of `run` do nothing from now on.

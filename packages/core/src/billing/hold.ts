@@ -1,6 +1,5 @@
 import { GatewayError, unavailable } from "../errors.js";
 import type { Logger } from "../logger.js";
-import type { SentTo } from "../types.js";
 import { callStore } from "../util/async.js";
 import { createLinkedList, type Link, type LinkedList, removeOldest } from "../util/collections.js";
 import { haveSameFields } from "../util/json.js";
@@ -8,11 +7,11 @@ import { readBudget } from "./budget.js";
 import type { Price, RequestBounds } from "./charge.js";
 import { KEPT_HOLDS, type MinimalLedger, type SettleResult } from "./ledger.js";
 import { findAbility } from "./ledger-ability.js";
+import type { Outcome, SentTo } from "./outcome.js";
 import {
   type BilledRequest,
   copyFacts,
   type LostPolicy,
-  type Outcome,
   type SettledRecord,
   toSettledRecord,
   type UsageRecord,

@@ -30,15 +30,19 @@ export interface LeaseQueue<T> extends Iterable<T> {
   /** The entry that is the first to be dropped: one that was delivered, or is leased, or waits. */
   readonly first: QueueEntry<T> | undefined;
   add(value: T): QueueEntry<T>;
-  /** Leases values that are not delivered and not leased, in the order in which they were added. */
-  take(limit: number, leaseMs: number): T[];
+  /**
+   * Leases values that are not delivered and not leased, in the order in which they were added.
+   *
+   * @param ownerOf the owner of a value. Values of an owner that has a leased value are left out. Absent: none are
+   */
+  take(limit: number, leaseMs: number, ownerOf?: (value: T) => string): T[];
   /** Keeps an entry as delivered. */
   markDelivered(entry: QueueEntry<T>): void;
 }
 
 /**
  * Each entry is in one of three lists, in the order in which it was added to the list. All waiting entries were added
- * after all leased ones, because the oldest are leased first.
+ * after all leased ones, of their owner at least, because the oldest are leased first.
  */
 export function createLeaseQueue<T>(now: () => number): LeaseQueue<T> {
   const waiting = createLinkedList<QueueEntry<T>>();
@@ -65,12 +69,18 @@ export function createLeaseQueue<T>(now: () => number): LeaseQueue<T> {
       return delivered.first ?? leased.first ?? waiting.first;
     },
     add: (value) => new QueueEntry(value, sequence++, waiting),
-    take(limit, leaseMs) {
+    take(limit, leaseMs, ownerOf) {
       const instant = now();
-      const taken = findExpired(instant).slice(0, limit);
-      for (const entry of waiting) {
-        if (taken.length >= limit) break;
-        taken.push(entry);
+      const owners = new Set<string>();
+      if (ownerOf !== undefined) {
+        for (const { value, leasedUntil } of leased) if (leasedUntil > instant) owners.add(ownerOf(value));
+      }
+      const taken: QueueEntry<T>[] = [];
+      for (const entries of [findExpired(instant), waiting]) {
+        for (const entry of entries) {
+          if (taken.length >= limit) break;
+          if (ownerOf === undefined || !owners.has(ownerOf(entry.value))) taken.push(entry);
+        }
       }
       const leasedUntil = instant + leaseMs;
       firstLeaseEnd = Math.min(firstLeaseEnd, leasedUntil);

@@ -229,6 +229,8 @@ export interface MemoryRecords {
   keep(record: UsageRecord): void;
   /** Leases records that are to be delivered and are not leased, in the order in which they were kept. */
   take(limit: number, leaseMs: number): UsageRecord[];
+  /** The same, without the records of callers that have a leased one. */
+  takeInOrder(limit: number, leaseMs: number): UsageRecord[];
   markDelivered(record: UsageRecord): void;
   all(): UsageRecord[];
 }
@@ -255,6 +257,7 @@ export function createMemoryRecords(now: () => number, maxRecords = 10_000): Mem
       byId.set(record.id, queue.add(record));
     },
     take: (limit, leaseMs) => queue.take(limit, leaseMs),
+    takeInOrder: (limit, leaseMs) => queue.take(limit, leaseMs, ({ caller }) => caller),
     markDelivered({ id, state }) {
       const kept = byId.get(id);
       // An id has at most one version of each state.

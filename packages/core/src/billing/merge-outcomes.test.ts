@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Usage } from "../types.js";
 import { mergeOutcomes } from "./merge-outcomes.js";
+import type { Outcome } from "./outcome.js";
 import { calculateCharge, createPriceList } from "./pricing.js";
-import { type Outcome, toSettledRecord } from "./records.js";
+import { toSettledRecord } from "./records.js";
 
 /** One call can make one image of 256 × 10 pixels, that is 10 tokens. */
 const BOUNDS = { maxImages: 1, maxPixels: 2_560 };

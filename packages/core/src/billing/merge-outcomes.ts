@@ -1,7 +1,7 @@
 import type { MadeImage, Usage } from "../types.js";
 import { addDecimals, formatDecimal, readDecimal } from "../util/decimal.js";
 import type { RequestBounds } from "./charge.js";
-import type { Outcome } from "./records.js";
+import type { Outcome } from "./outcome.js";
 import {
   cutUsage,
   INPUT_KINDS,

@@ -1,17 +1,11 @@
 import { countPixels } from "../images/size.js";
-import type {
-  AttemptRecord,
-  DecimalInput,
-  MadeImage,
-  Operation,
-  PeriodicBudget,
-  SentTo,
-  Usage,
-} from "../types.js";
+import type { AttemptRecord, DecimalInput, MadeImage, Operation, PeriodicBudget, Usage } from "../types.js";
 import { compareStrings } from "../util/compare-strings.js";
 import type { Writable } from "../util/writable.js";
 import type { BudgetPeriod } from "./budget.js";
+
 import type { Charge, ChargeDerivation, Price, RequestBounds } from "./charge.js";
+import type { CostLine, Outcome, RecordedCosts, SentTo } from "./outcome.js";
 import { chargeOutcome, type PriceBasis, toPriceBasis } from "./price-basis.js";
 import { copyUsage, cutUsage, keepCounts, keepMade } from "./usage.js";
 
@@ -87,7 +81,7 @@ interface RequestFacts {
 }
 
 /** A request that reached a provider, and what it cost. */
-export interface SettledRecord extends RequestFacts {
+export interface SettledRecord extends RequestFacts, RecordedCosts {
   /** The request was settled: its charge replaced its hold. */
   readonly state: "settled";
   /** The id of the channel whose response or failure the client got. */
@@ -221,32 +215,6 @@ export interface HoldEndReport {
   readonly record?: SettledRecord | undefined;
 }
 
-/** How a call that reached a provider ended. */
-export interface Outcome {
-  readonly status: number;
-  readonly errorCode?: string | undefined;
-  readonly images: number;
-  /** What the response says about each image that was made, in order. Default: nothing is known. */
-  readonly made?: readonly MadeImage[] | undefined;
-  /** How many calls of the provider made an image, if one request needs several. Default 1. */
-  readonly callsWithImages?: number | undefined;
-  readonly usage?: Usage | undefined;
-  /** True if `usage` lacks the tokens of some images. Default false. */
-  readonly hasUnknownTokens?: boolean | undefined;
-  readonly upstreamRequestId?: string | undefined;
-  /** The ids of all upstream calls, if there were several. */
-  readonly upstreamRequestIds?: readonly string[] | undefined;
-  /** The report before it was cut, if `usage` was already cut, see `mergeOutcomes`. */
-  readonly reportedUsage?: Usage | undefined;
-  /**
-   * True if the upstream response was read and parsed to its end, so that images it does not report were not made.
-   * Default false: an image may have been made even if none was reported, as after a timeout.
-   */
-  readonly isConclusive?: boolean | undefined;
-  /** True if images may have been made and their number is unknown. `billing.onLost` then says what is charged. */
-  readonly isUnknown?: boolean | undefined;
-}
-
 /** An outcome, and what {@link toSettledRecord} needs besides it. */
 export interface SettledOutcome extends Outcome {
   /** True if the whole hold is charged. Default false. */
@@ -298,7 +266,10 @@ export function toSettledRecord(
   if (isUnpriced(charge, outcome)) record.unpriced = true;
   if (outcome.upstreamRequestId !== undefined) record.upstreamRequestId = outcome.upstreamRequestId;
   if (outcome.upstreamRequestIds !== undefined) record.upstreamRequestIds = outcome.upstreamRequestIds;
-  return record;
+  const { costs } = sentTo;
+  if (costs === undefined) return record;
+  const { calls = [{ sentTo, outcome, bounds: request.bounds }] } = outcome;
+  return { ...record, ...costs.sum(request.model, calls) };
 }
 
 /** Returns the record that a sweep makes of a lost hold. */
@@ -347,6 +318,7 @@ export function copyRecord<R extends UsageRecord>(record: R): R {
   if (copy.reportedUsage !== undefined) copy.reportedUsage = copyUsage(copy.reportedUsage);
   if (copy.derivation !== undefined) copy.derivation = copyDerivation(copy.derivation);
   if (copy.priceBasis !== undefined) copy.priceBasis = copyPriceBasis(copy.priceBasis);
+  if (copy.costLines !== undefined) copy.costLines = copy.costLines.map(copyCostLine);
   if (copy.attempts !== undefined) copy.attempts = copy.attempts.map((attempt) => ({ ...attempt }));
   return copy;
 }
@@ -357,6 +329,7 @@ interface NestedFields {
   reportedUsage?: Usage;
   derivation?: ChargeDerivation;
   priceBasis?: PriceBasis;
+  costLines?: readonly CostLine[];
   attempts?: readonly AttemptRecord[];
   upstreamRequestIds?: readonly string[];
 }
@@ -364,6 +337,11 @@ interface NestedFields {
 function copyDerivation(derivation: ChargeDerivation): ChargeDerivation {
   if (!("lines" in derivation)) return { ...derivation };
   return { ...derivation, lines: derivation.lines.map((line) => ({ ...line })) };
+}
+
+function copyCostLine(line: CostLine): CostLine {
+  const { derivation } = line;
+  return derivation === undefined ? { ...line } : { ...line, derivation: copyDerivation(derivation) };
 }
 
 function copyPriceBasis({ request, made, ...basis }: PriceBasis): PriceBasis {

@@ -35,6 +35,7 @@ export function checkRecord(record: SettledRecord): void {
   checkNames(record);
   checkName(record.channel, "channel");
   checkMoney(record.charge, "charge");
+  checkMoney(record.cost ?? null, "cost");
 }
 
 /** The longest opaque string of a task or a hold, in UTF-16 code units. */

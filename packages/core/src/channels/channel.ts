@@ -1,3 +1,5 @@
+import type { ModelDetails } from "../billing/model-details.js";
+import type { ChannelCosts } from "../billing/outcome.js";
 import type { KeyFunction, KeySource, KeySources } from "../contract/key-source.js";
 import type { Dialect } from "../families/dialect.js";
 import type { Family } from "../families/family.js";
@@ -55,6 +57,11 @@ export interface ChannelOptions {
    * the request, on every endpoint. Fields that decide what is made and charged cannot be named. Default: none.
    */
   parameters?: Readonly<Record<string, FieldChanges>> | undefined;
+  /**
+   * What you pay for the images of this channel: prices by service model or series, as in `billing.model_details`, or `"reported"`
+   * for what the provider reports in dollars. Records then have `cost`. Charges never depend on it. Default: costs are not known.
+   */
+  costs?: Readonly<Record<string, ModelDetails>> | "reported" | undefined;
   /** How long the provider may take to connect, to respond, and between two chunks. */
   timeouts?: TimeoutOptions | undefined;
   /**
@@ -136,6 +143,8 @@ export interface Channel {
   readonly timeouts: Timeouts;
   readonly resultHosts: readonly string[];
   readonly retryUnsafe: boolean;
+  /** What the channel costs the operator. `undefined`: not known. */
+  readonly costs: ChannelCosts | undefined;
   readonly toUrl: Address["toUrl"];
   /** Returns the provider's name of a service model, or `undefined` if the channel does not serve it. */
   toUpstreamModel(model: string): string | undefined;
@@ -171,7 +180,12 @@ export function createChannel(
   {
     dialect = findDialect(family, options.dialect),
     keySources,
-  }: { readonly dialect?: Dialect; readonly keySources?: KeySources | undefined } = {},
+    costs,
+  }: {
+    readonly dialect?: Dialect;
+    readonly keySources?: KeySources | undefined;
+    readonly costs?: ChannelCosts | undefined;
+  } = {},
 ): Channel {
   const { id, apiKey = "" } = options;
   const address = readAddress(options.baseUrl, dialect);
@@ -218,6 +232,7 @@ export function createChannel(
     timeouts: toTimeouts(options.timeouts ?? {}),
     resultHosts: options.resultHosts ?? [],
     retryUnsafe: options.retryUnsafe ?? false,
+    costs,
     toUrl: (call) => address.toUrl(call),
     toUpstreamModel: createModelMapping(options.modelMapping),
     upstreamNames: new Set(Object.values(options.modelMapping ?? {}).filter((name) => !isSeries(name))),

@@ -1,4 +1,5 @@
 import type { AttemptFailure } from "../families/failure.js";
+import type { ImageRequest } from "../types.js";
 import { type Channel, type ChannelKey, createModelHealthId, type Route } from "./channel.js";
 import { type ChannelHealth, isForAllKeys, scopeOf } from "./health.js";
 import { isRefusal } from "./health-record.js";
@@ -25,7 +26,15 @@ export interface RouteContext {
   readonly random: () => number;
   readonly health: ChannelHealth;
   readonly pauses: Pauses | undefined;
+  /** `undefined`: the rank of a channel is its priority. */
+  readonly rankChannels?: RankChannels | undefined;
 }
+
+/**
+ * Returns the rank of each channel of a call. Channels of a rank share the traffic by their weights, and those with the highest
+ * number are tried first.
+ */
+export type RankChannels = (model: RoutedModel, request: ImageRequest) => ReadonlyMap<Channel, number>;
 
 /** The service model of a call, and the channels that serve it. */
 interface RoutedModel {
@@ -43,8 +52,8 @@ interface RoutedModel {
  * - If all routes are cooling, the one closest to recovery is tried: trying costs less than refusing.
  * - A channel that an operator has paused is not used, also if it is paused during the call.
  */
-export function planRoutes(model: RoutedModel, context: RouteContext): RoutePlan {
-  return new OpenPlan(model, context);
+export function planRoutes(model: RoutedModel, context: RouteContext, request: ImageRequest): RoutePlan {
+  return new OpenPlan(model, context, context.rankChannels?.(model, request));
 }
 
 /** Plans one attempt. */
@@ -67,11 +76,13 @@ class OpenPlan implements RoutePlan, SelectionContext {
   #candidates: readonly Channel[];
   /** `undefined` until an attempt has failed. */
   #tried: Tried | undefined;
+  readonly ranks: ReadonlyMap<Channel, number> | undefined;
   readyBy = 0;
 
-  constructor(model: RoutedModel, context: RouteContext) {
+  constructor(model: RoutedModel, context: RouteContext, ranks: ReadonlyMap<Channel, number> | undefined) {
     this.#model = model;
     this.#context = context;
+    this.ranks = ranks;
     this.#candidates = model.channels;
   }
 
@@ -157,7 +168,7 @@ class OpenPlan implements RoutePlan, SelectionContext {
       for (const key of channel.keys) {
         if (this.#tried?.keys.has(key) === true) continue;
         const prospect = assess({ channel, key, upstreamModel }, this.#context.health, now);
-        if (best === undefined || compareProspects(prospect, best) < 0) best = prospect;
+        if (best === undefined || compareProspects(prospect, best, this.ranks) < 0) best = prospect;
       }
     }
     return best?.route;
@@ -197,10 +208,11 @@ function assess(route: Route, health: ChannelHealth, now: number): Prospect {
 }
 
 /** Negative when `a` is better. */
-function compareProspects(a: Prospect, b: Prospect): number {
+function compareProspects(a: Prospect, b: Prospect, ranks: SelectionContext["ranks"]): number {
   if (a.rank !== b.rank) return a.rank - b.rank;
   const byTime = a.rank === COOLING_RANK ? a.until - b.until : 0;
-  return byTime || b.route.channel.priority - a.route.channel.priority || a.lastUse - b.lastUse;
+  const byRank = rankOf(b.route.channel, ranks) - rankOf(a.route.channel, ranks);
+  return byTime || byRank || a.lastUse - b.lastUse;
 }
 
 /** The dependencies of a choice among channels. */
@@ -210,14 +222,19 @@ export interface SelectionContext {
    * to work.
    */
   readonly readyBy: number;
+  /** `undefined`: the rank of a channel is its priority. */
+  readonly ranks?: ReadonlyMap<Channel, number> | undefined;
   /** A number from 0 up to, not including, 1. */
   random(): number;
   /** Milliseconds since 1970 from which a channel may be tried; 0 for one that is known to work. */
   readyAt(channel: Channel): number;
 }
 
+const rankOf = (channel: Channel, ranks: SelectionContext["ranks"]): number =>
+  ranks?.get(channel) ?? channel.priority;
+
 /**
- * Chooses a ready channel of the highest priority that has one, at random in proportion to the weights. Returns
+ * Chooses a ready channel of the highest rank that has one, at random in proportion to the weights. Returns
  * `undefined` if none is ready.
  *
  * Of hundreds of channels this looks at one: it draws from all channels of the highest priority, and looks at the
@@ -225,20 +242,20 @@ export interface SelectionContext {
  * 500 channels this saves most of the CPU time that a call needs. The simple version is `draw(findTier(…), random())`.
  */
 export function selectReady(candidates: readonly Channel[], context: SelectionContext): Channel | undefined {
-  const drawn = draw(findFirstTier(candidates), context.random());
+  const drawn = draw(findFirstTier(candidates, context.ranks), context.random());
   if (drawn === undefined || context.readyAt(drawn) <= context.readyBy) return drawn;
   const ready = findTier(candidates, context);
   return ready.channels.length === 0 ? undefined : draw(ready, context.random());
 }
 
-/** Channels of one priority, and the sum of the weights up to each of them. */
-interface PriorityTier {
+/** Channels of one rank, and the sum of the weights up to each of them. */
+interface RankTier {
   readonly channels: readonly Channel[];
   readonly sums: readonly number[];
 }
 
 /** @param chance from 0 up to, not including, 1 */
-function draw({ channels, sums }: PriorityTier, chance: number): Channel | undefined {
+function draw({ channels, sums }: RankTier, chance: number): Channel | undefined {
   const point = chance * (sums.at(-1) ?? 0);
   let low = 0;
   let high = sums.length - 1;
@@ -250,30 +267,34 @@ function draw({ channels, sums }: PriorityTier, chance: number): Channel | undef
   return channels[low];
 }
 
-const firstTiers = new WeakMap<readonly Channel[], PriorityTier>();
+const ALL_READY = { readyBy: 0, readyAt: () => 0 };
 
-/** Returns the channels of the highest priority, ready or not. Computed once for each list of channels. */
-function findFirstTier(candidates: readonly Channel[]): PriorityTier {
+const firstTiers = new WeakMap<readonly Channel[], RankTier>();
+
+/** Returns the channels of the highest rank, ready or not. Computed once for each list of channels without ranks of a call. */
+function findFirstTier(candidates: readonly Channel[], ranks: SelectionContext["ranks"]): RankTier {
+  if (ranks !== undefined) return findTier(candidates, { ...ALL_READY, ranks });
   let tier = firstTiers.get(candidates);
   if (tier === undefined) {
-    tier = findTier(candidates, { readyBy: 0, readyAt: () => 0 });
+    tier = findTier(candidates, ALL_READY);
     firstTiers.set(candidates, tier);
   }
   return tier;
 }
 
-/** The ready channels of the highest priority. */
+/** The ready channels of the highest rank. */
 function findTier(
   candidates: readonly Channel[],
-  context: Pick<SelectionContext, "readyBy" | "readyAt">,
-): PriorityTier {
+  context: Pick<SelectionContext, "readyBy" | "readyAt" | "ranks">,
+): RankTier {
   let channels: Channel[] = [];
   let sums: number[] = [];
   let highest = -Infinity;
   for (const channel of candidates) {
-    if (channel.priority < highest || context.readyAt(channel) > context.readyBy) continue;
-    if (channel.priority > highest) {
-      highest = channel.priority;
+    const rank = rankOf(channel, context.ranks);
+    if (rank < highest || context.readyAt(channel) > context.readyBy) continue;
+    if (rank > highest) {
+      highest = rank;
       channels = [];
       sums = [];
     }

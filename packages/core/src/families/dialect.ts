@@ -41,6 +41,12 @@ export interface Dialect {
   /** False if the service reports no tokens. `per-token` prices then fail at startup. */
   readonly reportsTokens: boolean;
   /**
+   * True if the service reports what it charges, in `cost_usd` of the usage. `costs: "reported"` needs it. Clients do not see what
+   * the operator pays: of `usage` they get no member with `cost` in its name, and streams with a `streamShape` are sent in OpenAI's
+   * format. Default false.
+   */
+  readonly reportsCost?: boolean | undefined;
+  /**
    * True if the call for this request has reference images as bytes. The gateway then downloads those that are links before
    * the call, and `toUpstream` gets each of `images`, `mask` and `markup` as an `UploadedImage`. Links in `upstreamFields`
    * stay. Default: never.

@@ -6,11 +6,14 @@ import { qwenImage } from "../families/qwen-image/qwen-image.js";
 import { seedream } from "../families/seedream/seedream.js";
 import { BUDGET_STORE } from "../features/budgets/budget-store.js";
 import { corsSchema } from "../features/cors/cors-schema.js";
+import { routing } from "../features/costs/costs-feature.js";
 import { limitOptions } from "../features/limits/limits-schema.js";
 import { checkReference, openapiSchema } from "../features/openapi/openapi-schema.js";
 import { checkResults, resultsSchema } from "../features/results/results-schema.js";
 import { taskSchema } from "../features/tasks/task-schema.js";
 import { checkCallLog } from "../features/telemetry/call-log.js";
+import { isReportSource, NO_REPORT_SOURCE, type ReportSource } from "../features/usage/report-source.js";
+import { findBatchProblems } from "../features/usage-batches/batch-options.js";
 import { checkWebhooks, webhooksSchema } from "../features/webhooks/webhook-schema.js";
 import type { CheckedOptions } from "../kernel/create-gateway-kernel.js";
 import { callerSchema } from "../options/caller-schema.js";
@@ -41,10 +44,12 @@ const shape = {
   openapi: openapiSchema,
   reference: hook,
   ...providerOptions,
+  routing,
   callers: z.optional(z.array(callerSchema, "must be a list of callers")),
   authenticate: hook,
   ...limitOptions,
   ...callOptions,
+  reports: z.optional(z.custom<ReportSource>(isReportSource, NO_REPORT_SOURCE)),
   results: z.optional(resultsSchema),
   webhooks: z.optional(webhooksSchema),
   tasks: z.optional(taskSchema),
@@ -53,6 +58,7 @@ const shape = {
   beforeSend: hook,
   afterImage: hook,
   onUsage: hook,
+  onUsageBatch: hook,
   onBudget: hook,
   onError: hook,
   onRequest: hook,
@@ -104,6 +110,9 @@ export function checkOptions(options: LoadedOptions): ReadonlyMap<string, Family
   if (isSound("callers", "billing")) problems.push(...checkCallers(options, hasPeriods));
   if (options.onBudget !== undefined && isSound("ledger") && !hasPeriods) {
     problems.push({ path: "onBudget", message: PERIOD_NEEDS_STORE });
+  }
+  if (options.onUsageBatch !== undefined && isSound("ledger")) {
+    problems.push(...findBatchProblems(options));
   }
   if (isSound("webhooks")) {
     problems.push(...checkWebhooks(options.webhooks, isSound("callers") ? options.callers : undefined));

@@ -12,6 +12,7 @@ import type { ReferencePage } from "../features/reference-page/reference-page.js
 import type { AfterImage } from "../features/results/after-image.js";
 import type { ResultsOptions } from "../features/results/results-options.js";
 import type { TaskOptions } from "../features/tasks/task-options.js";
+import type { ReportSource } from "../features/usage/report-source.js";
 import type { Ledger } from "../features/usage/usage-reports.js";
 import type { WebhooksOptions } from "../features/webhooks/webhook-options.js";
 import type { Feature } from "../kernel/feature.js";
@@ -74,6 +75,11 @@ export interface GatewayOptions extends Preferences {
   reference?: ReferencePage | undefined;
   /** The provider accounts that make the images. */
   channels: Loadable<readonly ChannelOptions[]>;
+  /**
+   * Which of the usable channels of the highest priority gets a request. `"priority"`: each, by its weight. `"cost"`: those with the
+   * lowest estimated cost, see `channels[].costs`, by their weights; those whose cost is not known come last. Default `"priority"`.
+   */
+  routing?: "priority" | "cost" | undefined;
   /** The callers and their keys. Set either this or `authenticate`. */
   callers?: Loadable<readonly CallerOptions[]> | undefined;
   /** Your own check of API keys. Set either this or `callers`. */
@@ -149,6 +155,11 @@ export interface GatewayOptions extends Preferences {
   /** Stores holds, charges and records. Default: in the memory of this process, with a limited number. */
   ledger?: MinimalLedger | Ledger | undefined;
   /**
+   * What `gateway.usage` reads in place of the ledger: another database with the same records, such as a replica or an analytics
+   * database. Balances, budgets and charges stay those of the ledger. Default: the ledger.
+   */
+  reports?: ReportSource | undefined;
+  /**
    * Stores the counters of limits, idempotency keys and cooldowns. Default: in the memory of this process, with a
    * limited number.
    */
@@ -171,6 +182,13 @@ export interface GatewayOptions extends Preferences {
    * A record has a stable `id`.
    */
   onUsage?: ((record: UsageRecord) => unknown) | undefined;
+  /**
+   * In place of `onUsage`: called with up to 1,000 records at a time, at the latest about a second after a record was stored. The records
+   * of a caller come in the order in which they were stored, also after a failure. If the function throws, rejects or takes longer than
+   * 30 s, it is called again with these records, at the earliest 30 s after the first time. Each record is delivered at least once, so
+   * the receiver must ignore an `id` with a `state` that it knows. The ledger must have an outbox; ours do.
+   */
+  onUsageBatch?: ((records: readonly UsageRecord[]) => unknown) | undefined;
   /**
    * Called when the charges of a caller reach 50, 80 and 100 % of its budget: once for each caller, period and threshold.
    * Each alert is delivered at least once, as the records of `onUsage` are; it has a stable `id`. Needs a ledger that counts

@@ -297,6 +297,11 @@ describe("a wrong option is named", () => {
     ],
     [`beforeSend ${FUNCTION}`, { beforeSend: "moderate" }],
     [`onUsage ${FUNCTION}`, { onUsage: {} }],
+    [`onUsageBatch ${FUNCTION}`, { onUsageBatch: {} }],
+    [
+      "reports must have the functions records and totals, and history with the functions series, page, list and find",
+      { reports: { records() {}, totals() {} } },
+    ],
     [`onError ${FUNCTION}`, { onError: null }],
     [`onRequest ${FUNCTION}`, { onRequest: true }],
     ["logger must have the functions warn, error", { logger: { warn: true, error: true } }],

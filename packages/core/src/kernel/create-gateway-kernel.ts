@@ -1,4 +1,5 @@
 import { createAuthenticator, findByHash, findByOperator, findInTurn } from "../auth/authenticate.js";
+import { createRecordDelivery } from "../billing/delivery.js";
 import type { MinimalLedger } from "../billing/ledger.js";
 import { healthIdsOf } from "../channels/channel.js";
 import { overloaded } from "../errors.js";
@@ -188,13 +189,17 @@ function openKernel<Options extends RelatedOptions>(
   const now = dependencies.now ?? Date.now;
   const { contributed } = lateBound;
   const ownLogger = createSafeLogger(options.logger ?? consoleLogger);
-  const { observation } = joinParts(
-    features.map((feature) => ({ observation: feature.observe?.(ownLogger, now) })),
+  const { observation, openDelivery = createRecordDelivery } = joinParts(
+    features.map((feature) => ({
+      observation: feature.observe?.(ownLogger, now),
+      openDelivery: feature.openDelivery,
+    })),
   );
   const logger = observation?.logger ?? ownLogger;
   const context = {
     ledger,
     logger,
+    openDelivery,
     shareCooldown: (id: string, cooldown: Cooldown | undefined) =>
       contributed().shareCooldown?.(id, cooldown),
     // Only an admission has limits on requests at once.
@@ -214,13 +219,22 @@ function openKernel<Options extends RelatedOptions>(
 function createConfigure<Options extends RelatedOptions>(
   kernel: Kernel<Options>,
   contributions: readonly Contribution<object, Options>[],
-  { pauses, admission, images, history, keySources, changeDialect, countsPeriods = false }: Contributed,
+  contributed: Contributed,
 ): (checked: CheckedOptions<Options>) => Configured<Options> {
+  const { pauses, admission, images, history, rankChannels, countsPeriods = false } = contributed;
   const checks = [...contributions.map(({ beforeSend }) => beforeSend), kernel.beforeSend];
-  const permanent = { ...kernel, beforeSend: chain(checks), pauses, admission, images, history };
+  const permanent = {
+    ...kernel,
+    beforeSend: chain(checks),
+    pauses,
+    admission,
+    images,
+    history,
+    rankChannels,
+  };
   return ({ options, families }) => {
     const { authenticate, callers = [], billing } = options;
-    const own = configureKernel(options, families, { keySources, changeDialect });
+    const own = configureKernel(options, families, contributed);
     const transport = own.openTransport(kernel.transport, kernel.now);
     const callerRules = { hasBilling: billing !== undefined, canKeepPeriods: countsPeriods };
     const configured = { ...permanent, ...own, options, callerRules, transport };

@@ -1,8 +1,10 @@
 import type { FindCaller, FindSignedIn } from "../auth/authenticate.js";
 import type { CallerRules } from "../auth/check-caller.js";
+import type { Delivery, DeliveryParts } from "../billing/delivery.js";
 import type { AttemptHistory } from "../channels/attempt-history.js";
 import type { ChangeDialect } from "../channels/channel.js";
 import type { Pauses } from "../channels/pauses.js";
+import type { RankChannels } from "../channels/select.js";
 import type { Chore } from "../contract/chore.js";
 import type { Cors } from "../contract/cors.js";
 import type { KeySources } from "../contract/key-source.js";
@@ -15,7 +17,7 @@ import type { Endpoint, GatewayRoute } from "../request/route.js";
 import type { ImageStage } from "../responses/image-stage.js";
 import type { Cooldown } from "../types.js";
 import type { Admission } from "./admission.js";
-import type { configureKernel } from "./kernel-configuration.js";
+import type { configureKernel, ReadCosts } from "./kernel-configuration.js";
 import type { createKernelParts } from "./kernel-parts.js";
 import type { Maintenance } from "./lifecycle.js";
 import type { PipelineParts } from "./pipeline.js";
@@ -32,6 +34,8 @@ export interface Feature<Api extends object = object, Options extends RelatedOpt
   readonly name: string;
   /** Observes calls. Called before the features are set up. A gateway can have one feature with it. */
   observe?(logger: Logger, now: () => number): CallObservation | undefined;
+  /** Delivers the usage records in place of `onUsage`. Called as `observe` is. A gateway can have one feature with it. */
+  readonly openDelivery?: ((parts: DeliveryParts) => Delivery) | undefined;
   /** Called once, when the gateway is created. Throws for wrong options. */
   setup(kernel: Kernel<Options>): Contribution<Api, Options>;
 }
@@ -101,6 +105,10 @@ export interface Contribution<Api extends object = object, Options extends Relat
   readonly keySources?: KeySources | undefined;
   /** Changes the calls of a channel. Called with each set of options that is loaded. */
   readonly changeDialect?: ChangeDialect | undefined;
+  /** Reads what channels cost the operator. Called with each set of options that is loaded. */
+  readonly readCosts?: ReadCosts | undefined;
+  /** Puts the channels of a call into an order. Default: that of their priorities. */
+  readonly rankChannels?: RankChannels | undefined;
   /** Which channels get no requests. */
   readonly pauses?: Pauses | undefined;
   /** Remembers the latest attempts of each channel. */

@@ -1,3 +1,4 @@
+import type { ChannelCosts } from "../billing/outcome.js";
 import { createPriceList } from "../billing/pricing.js";
 import {
   type ChangeDialect,
@@ -20,21 +21,33 @@ import type { Transport } from "../upstream/transport.js";
 interface FromFeatures {
   readonly keySources?: KeySources | undefined;
   readonly changeDialect?: ChangeDialect | undefined;
+  readonly readCosts?: ReadCosts | undefined;
 }
+
+/**
+ * Reads what the channels of the options cost, in their order.
+ *
+ * @throws GatewayOptionsError
+ */
+export type ReadCosts = (
+  options: RelatedOptions,
+  families: ReadonlyMap<string, Family>,
+) => readonly (ChannelCosts | undefined)[];
 
 /** Creates the parts of the kernel that depend on options that can be reloaded. */
 export function configureKernel(
   options: RelatedOptions,
   families: ReadonlyMap<string, Family>,
-  { keySources, changeDialect }: FromFeatures = {},
+  { keySources, changeDialect, readCosts }: FromFeatures = {},
 ) {
   const { models, billing, caseInsensitiveNames } = options;
+  const costs = readCosts?.(options, families);
   const channels: readonly Channel[] = options.channels.flatMap((channel, index) => {
     const family = families.get(channel.family);
     if (family === undefined) return [];
     const own = findDialect(family, channel.dialect);
     const dialect = changeDialect === undefined ? own : changeDialect(own, channel, index);
-    return [createChannel(channel, family, { dialect, keySources })];
+    return [createChannel(channel, family, { dialect, keySources, costs: costs?.[index] })];
   });
   const redactions = createRedactions(channels, keySources);
   const capabilities = createCapabilityTable(options.capabilities);

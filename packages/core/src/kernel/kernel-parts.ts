@@ -2,7 +2,7 @@ import { openTemporaryFile } from "#temporary-file";
 import { createTransport } from "#transport";
 import { createByteBudget } from "../admission/byte-budget.js";
 import { createSlots } from "../admission/slot.js";
-import { createRecordDelivery } from "../billing/delivery.js";
+import type { createRecordDelivery } from "../billing/delivery.js";
 import { createHolds } from "../billing/hold.js";
 import type { MinimalLedger } from "../billing/ledger.js";
 import type { LostPolicy, UsageRecord } from "../billing/records.js";
@@ -68,6 +68,7 @@ const BACKGROUND_READS = { streams: 1_000, ms: 900_000 };
 export interface KernelContext {
   readonly ledger: MinimalLedger;
   readonly logger: Logger;
+  readonly openDelivery: typeof createRecordDelivery;
   /** Shares a cooldown with other processes. `undefined`: it has ended. */
   readonly shareCooldown: (id: string, cooldown: Cooldown | undefined) => void;
   /** Creates the error of a caller that has too many requests at once in this process. */
@@ -78,7 +79,7 @@ export interface KernelContext {
 export function createKernelParts(
   options: KernelOptions,
   dependencies: Partial<Dependencies> & Pick<Dependencies, "now">,
-  { ledger, logger, shareCooldown, createCrowdedError }: KernelContext,
+  { ledger, logger, openDelivery, shareCooldown, createCrowdedError }: KernelContext,
 ) {
   const { now, repeat = repeatByTimer } = dependencies;
   const onLost = options.billing?.onLost ?? "release";
@@ -96,7 +97,7 @@ export function createKernelParts(
     logger,
     now,
     events: createEvents(options, logger),
-    delivery: createRecordDelivery({ ledger, send: options.onUsage, logger }),
+    delivery: openDelivery({ ledger, send: options.onUsage, logger }),
     holds: createHolds({ ledger, logger, onLost, now }),
     onLost,
     takeSlot: createSlots(budget, spool, createCrowdedError),

@@ -195,7 +195,7 @@ describe("a gateway that closes", () => {
     await vi.advanceTimersByTimeAsync(1);
     await closed;
     expect(logs.at(-1)).toMatchObject({
-      message: "onUsage did not accept all records before the gateway had to end.",
+      message: "Not all records were delivered before the gateway had to end.",
     });
   });
 

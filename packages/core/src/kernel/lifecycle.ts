@@ -185,7 +185,7 @@ async function endAll(parts: ShutDownParts, deadlineMs: number): Promise<void> {
   if (!isDelivered) {
     // A request that was cut off may end later. Its record is left to the next process.
     void parts.delivery.stop();
-    parts.logger.warn({}, "onUsage did not accept all records before the gateway had to end.");
+    parts.logger.warn({}, "Not all records were delivered before the gateway had to end.");
   }
   if (!isSent) {
     parts.logger.warn({}, "Webhooks were being sent when the gateway had to end; they are sent again.");
@@ -210,7 +210,7 @@ async function finishesWithin({ tracker }: ShutDownParts, deadlineMs: number): P
 
 async function deliverRemaining({ maintenance, delivery, chores }: ShutDownParts): Promise<void> {
   await maintenance.stop();
-  await Promise.all([delivery.run(), ...chores.map(async (chore) => await chore.deliver?.())]);
+  await Promise.all([delivery.run(true), ...chores.map(async (chore) => await chore.deliver?.())]);
   await delivery.stop();
 }
 

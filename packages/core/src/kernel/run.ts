@@ -1,11 +1,11 @@
 import { Commit } from "../billing/commit.js";
 import type { Delivery } from "../billing/delivery.js";
 import type { Hold, Holds } from "../billing/hold.js";
+import type { SentTo } from "../billing/outcome.js";
 import type { BilledRequest } from "../billing/records.js";
 import { GatewayError } from "../errors.js";
 import type { GatewayResponse } from "../http.js";
 import type { CallParts } from "../responses/call.js";
-import type { SentTo } from "../types.js";
 import { isPromiseLike, settlesWithin } from "../util/async.js";
 import type { Admission, Admitted, LimitedMoment, Repeatable } from "./admission.js";
 import type { NormalizedCall } from "./normalized-call.js";

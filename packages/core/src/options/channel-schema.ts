@@ -55,8 +55,9 @@ export const channelSchema = z
           "must be an object of headers",
         ),
       ),
-      // The feature that applies them checks them.
+      // The features that apply these check them.
       parameters: z.optional(z.unknown()),
+      costs: z.optional(z.unknown()),
       timeouts: z.optional(
         z.strictObject(
           {

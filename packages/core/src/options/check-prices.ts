@@ -1,4 +1,4 @@
-import { isPerImage, type ModelDetails, type PriceTables } from "../billing/model-details.js";
+import { isPerImage, type ModelDetails } from "../billing/model-details.js";
 import { findDialect } from "../channels/channel.js";
 import type { Dialect } from "../families/dialect.js";
 import type { Family } from "../families/family.js";
@@ -31,7 +31,10 @@ export function* checkPrices(
       message: "is a price without a model: no key of models has this name or belongs to this series",
     };
   }
-  yield* checkPricesOfFamilies(billing, options, families);
+  yield* checkPricesOfFamilies(billing.model_details, options, {
+    path: ["billing", "model_details"],
+    families,
+  });
 }
 
 /** A price that a family cannot serve. */
@@ -62,12 +65,16 @@ const FAMILY_RULES: readonly FamilyRule[] = [
   },
 ];
 
-function* checkPricesOfFamilies(
-  { model_details }: PriceTables,
-  { models, channels }: RelatedOptions,
-  families: ReadonlyMap<string, Family>,
+/** Checks prices against what the families and dialects of channels report. `path` is that of the prices in the options. */
+export function* checkPricesOfFamilies(
+  details: Readonly<Record<string, ModelDetails>>,
+  { models, channels }: Pick<RelatedOptions, "models" | "channels">,
+  {
+    path,
+    families,
+  }: { readonly path: readonly PropertyKey[]; readonly families: ReadonlyMap<string, Family> },
 ): Iterable<OptionsProblem> {
-  const prices = Object.keys(model_details);
+  const prices = Object.keys(details);
   const modelKeys = Object.keys(models);
   /** The models of a price, without those for which a narrower key wins. */
   const modelsOf = (price: string): readonly string[] =>
@@ -77,9 +84,9 @@ function* checkPricesOfFamilies(
         !prices.some((other) => isBetween(other, price, key)) &&
         !modelKeys.some((other) => isBetween(other, key, price)),
     );
-  for (const [price, details] of Object.entries(model_details)) {
+  for (const [price, ofModel] of Object.entries(details)) {
     for (const { option, isUsed, isServed, describe } of FAMILY_RULES) {
-      if (!isUsed(details)) continue;
+      if (!isUsed(ofModel)) continue;
       /** The service of a model that this price does not fit. */
       const findService = (key: string): string | undefined => {
         const family = families.get(models[key]?.family ?? "");
@@ -95,8 +102,8 @@ function* checkPricesOfFamilies(
           .map((key) => [key, findService(key)] as const)
           .find(([, found]) => found !== undefined) ?? [];
       if (model === undefined || service === undefined) continue;
-      const path = ["billing", "model_details", price, ...(option === undefined ? [] : [option])];
-      yield { path: formatPath(path), message: describe(model, service) };
+      const full = [...path, price, ...(option === undefined ? [] : [option])];
+      yield { path: formatPath(full), message: describe(model, service) };
     }
   }
 }

@@ -2,12 +2,12 @@ import { toRequestBounds } from "../billing/charge.js";
 import type { Commit } from "../billing/commit.js";
 import type { HoldEnd } from "../billing/hold.js";
 import { mergeOutcomes } from "../billing/merge-outcomes.js";
-import type { Outcome } from "../billing/records.js";
+import type { Outcome, SentTo } from "../billing/outcome.js";
 import { MAX_UPSTREAM_CALLS_AT_ONCE } from "../channels/channel.js";
 import { GatewayError, isGatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayRequest } from "../http.js";
 import type { Redaction } from "../redact.js";
-import type { AttemptRecord, ImageRequest, ImageResult, ResultError, SentTo } from "../types.js";
+import type { AttemptRecord, ImageRequest, ImageResult, ResultError } from "../types.js";
 import { dispatch, type UpstreamRefusal, type UpstreamSuccess } from "../upstream/dispatch.js";
 import { contentCodingError, readContentCoding } from "../upstream/read.js";
 import { isJsonObject } from "../util/json.js";
@@ -209,10 +209,15 @@ export async function settle(
   const { channel, upstreamModel } = shown.sentTo;
   const isRepeated = reached.some(({ sentTo }) => sentTo.isRepeated);
   const outcomes = reached.map(({ outcome }) => outcome);
+  const bounds = toRequestBounds(toShare(request));
+  const { costs } = reached.find(({ sentTo }) => sentTo.costs !== undefined)?.sentTo ?? {};
   return commit.run(
-    { channel, upstreamModel, attempts, isRepeated },
+    { channel, upstreamModel, attempts, isRepeated, costs },
     {
-      ...mergeOutcomes(outcomes, toRequestBounds(toShare(request))),
+      ...mergeOutcomes(outcomes, bounds),
+      ...(costs !== undefined && {
+        calls: reached.map(({ sentTo, outcome }) => ({ sentTo, outcome, bounds })),
+      }),
       status,
       errorCode,
       upstreamRequestId: shown.outcome.upstreamRequestId,

@@ -1,5 +1,5 @@
 import type { Commit } from "../billing/commit.js";
-import type { Outcome } from "../billing/records.js";
+import type { Outcome } from "../billing/outcome.js";
 import { GatewayError, shownCodeOf } from "../errors.js";
 import type { UpstreamSuccess } from "../upstream/dispatch.js";
 import { DownloadError } from "../upstream/download.js";

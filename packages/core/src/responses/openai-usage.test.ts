@@ -18,7 +18,7 @@ describe("the usage of /v1", () => {
     ["input and no output", { input_tokens: 30, total_tokens: 100 }, shown(30, 70, 100)],
     ["more output than total", { output_tokens: 100, total_tokens: 99 }, shown(0, 100, 99)],
     ["the provider's own number", { output_tokens: 9, total_tokens: 130, input_tokens: 7 }, shown(7, 9, 130)],
-    ["only other members", { cost: 0.1 }, { ...shown(0, 0, 0), cost: 0.1 }],
+    ["only other members", { images: 1 }, { ...shown(0, 0, 0), images: 1 }],
     ["names of another API", { prompt_tokens: 5, total_tokens: 8 }, shown(5, 3, 8), { output_tokens: 3 }],
     [
       "kinds",
@@ -40,6 +40,11 @@ describe("the usage of /v1", () => {
     const usage = completeUsage(report, read);
     expect(usage).toMatchObject(expected);
     expect(usage).toMatchObject(report);
+  });
+
+  it("has no member about costs", () => {
+    const report = { cost: 0.1, cost_details: { a: 1 }, cost_in_usd_ticks: 1, upstreamCost: 1 };
+    expect(completeUsage(report, { cost_usd: "0.1" })).toEqual(completeUsage({}));
   });
 
   it("is complete for a report that is not one", () => {

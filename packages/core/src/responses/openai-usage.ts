@@ -4,12 +4,13 @@ import { type JsonObject, toObject } from "../util/json.js";
 
 /**
  * Adds what OpenAI's `usage` must have to a provider's report. A count that is not known is what the others leave of the total.
- * Input of an unknown kind is text. This is for responses only: it is neither priced nor recorded.
+ * Input of an unknown kind is text. Members about costs are left out, because they are what the operator pays. This is for responses
+ * only: it is neither priced nor recorded.
  *
  * @param read what the family reads in the report. Default: the report has these names itself
  */
 export function completeUsage(report: unknown, read?: Usage): JsonObject {
-  const reported = toObject(report);
+  const reported = withoutCosts(toObject(report));
   const details = toObject(reported["input_tokens_details"]);
   const known: JsonObject = { ...read, ...reported, ...details };
   const count = (name: string): number | undefined => readCount(known[name]);
@@ -22,6 +23,11 @@ export function completeUsage(report: unknown, read?: Usage): JsonObject {
     ...addMissing(reported, { input_tokens: input, output_tokens: output, total_tokens: input + output }),
     input_tokens_details: addMissing(details, { text_tokens: text, image_tokens: image }),
   };
+}
+
+/** Such as `cost`, `cost_details` and `cost_in_usd_ticks`. */
+function withoutCosts(usage: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(usage).filter(([name]) => !/cost/i.test(name)));
 }
 
 /** The members of the object keep their order. */

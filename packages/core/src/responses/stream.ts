@@ -63,7 +63,8 @@ export async function respondWithStream(
   let awaitsImage = observer !== undefined;
   // A provider's own events in OpenAI's format have base64, so they are translated for a client that asked for links.
   const isOpenAi = dialect.streamShape?.format === "openai" && request.responseFormat !== "url";
-  const isNative = isOpenAi || request.streamFormat !== "openai";
+  // The provider's own events would show the client what the operator pays.
+  const isNative = (isOpenAi || request.streamFormat !== "openai") && dialect.reportsCost !== true;
   const delivery = parts.images?.createDelivery(
     toDeliveryOptions(parts, call, success.channel, isNative),
     call,

@@ -1,17 +1,18 @@
 import type { Commit } from "../billing/commit.js";
+import type { SentTo } from "../billing/outcome.js";
 import type { AttemptHistory } from "../channels/attempt-history.js";
 import { type Channel, findJobs, isConfiguredModel, type Route } from "../channels/channel.js";
 import type { ChannelHealth, RouteAttempt, RouteChange } from "../channels/health.js";
 import { isRefusal } from "../channels/health-record.js";
 import type { Pauses } from "../channels/pauses.js";
 import type { RetryBudgets } from "../channels/retry-budget.js";
-import { planOnly, planRoutes, type RoutePlan } from "../channels/select.js";
+import { planOnly, planRoutes, type RankChannels, type RoutePlan } from "../channels/select.js";
 import type { SafeAttemptObserver, SafeCallObserver } from "../contract/observer.js";
 import { GatewayError, isGatewayError } from "../errors.js";
 import type { AttemptFailure } from "../families/failure.js";
 import type { ResolvedModel } from "../models/resolve-model.js";
 import type { Redaction } from "../redact.js";
-import type { AttemptRecord, ImageRequest, SentTo, Usage } from "../types.js";
+import type { AttemptRecord, ImageRequest, Usage } from "../types.js";
 import { type Awaitable, isPromiseLike } from "../util/async.js";
 import type { Writable } from "../util/writable.js";
 import {
@@ -44,6 +45,8 @@ import type { TransportResponse } from "./transport.js";
 export interface DispatchParts extends JobParts {
   readonly health: ChannelHealth;
   readonly pauses: Pauses | undefined;
+  /** `undefined`: channels are chosen by their priority and weight. */
+  readonly rankChannels?: RankChannels | undefined;
   readonly history: AttemptHistory | undefined;
   readonly retryBudgets: RetryBudgets;
   /** Redacts keys in what a provider said. */
@@ -116,8 +119,8 @@ export async function dispatch(
   commit: Commit,
   parts: DispatchParts,
 ): Promise<UpstreamSuccess | UpstreamRefusal> {
-  const { model, client, storedJobs, probe, callIndex = 0 } = sent;
-  const routes = probe === undefined ? planRoutes(model, parts) : planOnly(probe.route);
+  const { model, client, request, storedJobs, probe, callIndex = 0 } = sent;
+  const routes = probe === undefined ? planRoutes(model, parts, request) : planOnly(probe.route);
   const attempts: AttemptRecord[] = [];
   let hasReached = false;
   let isNothingMade = true;
@@ -413,7 +416,7 @@ function weigh({ kind }: AttemptFailure): number {
 }
 
 function toSentTo({ channel, upstreamModel }: Route, attempts: readonly AttemptRecord[]): SentTo {
-  return { channel: channel.id, upstreamModel, attempts };
+  return { channel: channel.id, upstreamModel, attempts, costs: channel.costs };
 }
 
 interface LastAttempt {
@@ -443,11 +446,11 @@ function toSuccess(
     probe = undefined;
     return taken;
   };
-  const { channel, upstreamModel } = route;
+  const { channel } = route;
   const success: Writable<UpstreamSuccess> = {
     ok: true,
     channel,
-    sentTo: { channel: channel.id, upstreamModel, attempts, isRepeated },
+    sentTo: { ...toSentTo(route, attempts), isRepeated },
     response,
     parsed,
     fail(failure) {

@@ -46,6 +46,7 @@ export const records = calotype.table(
     outcome: text("outcome"),
     durationMs: integer("duration_ms"),
     tokens: bigint("tokens", { mode: "bigint" }),
+    cost: numeric("cost"),
   },
   (table) => [primaryKey({ columns: [table.id] })],
 );
@@ -100,6 +101,9 @@ export const hourlyTotals = calotype.table(
     duration31: integer("duration_31").notNull(),
     duration32: integer("duration_32").notNull(),
     duration33: integer("duration_33").notNull(),
+    costed: bigint("costed", { mode: "bigint" }).notNull(),
+    cost: numeric("cost").notNull(),
+    costedCharge: numeric("costed_charge").notNull(),
   },
   (table) => [primaryKey({ columns: [table.hour, table.caller, table.model, table.channel] })],
 );

@@ -47,12 +47,26 @@ export const SUM_COLUMNS: readonly string[] = [
  *
  * @param source the records in SQL, see {@link toSums}
  */
-const toUpsert = (source: string): string => `
-    INSERT INTO {schema}.hourly_totals AS t (hour, caller, model, channel, ${SUM_COLUMNS.join(", ")})
-      SELECT date_trunc('hour', c.time, 'UTC'), c.caller, c.model, c.channel, ${toSums(DURATION_INDEX).join(", ")}
+const toUpsert = (source: string, more: readonly (readonly [column: string, sum: string])[] = []): string => {
+  const columns = [...SUM_COLUMNS, ...more.map(([column]) => column)];
+  const sums = [...toSums(DURATION_INDEX), ...more.map(([, sum]) => sum)];
+  return `
+    INSERT INTO {schema}.hourly_totals AS t (hour, caller, model, channel, ${columns.join(", ")})
+      SELECT date_trunc('hour', c.time, 'UTC'), c.caller, c.model, c.channel, ${sums.join(", ")}
         FROM ${source} c WHERE c.outcome IS NOT NULL GROUP BY 1, 2, 3, 4
       ON CONFLICT (hour, caller, model, channel) DO UPDATE SET
-        ${SUM_COLUMNS.map((name) => `${name} = ${name === "charge" ? "trim_scale(t.charge + excluded.charge)" : `t.${name} + excluded.${name}`}`).join(", ")}`;
+        ${columns.map((name) => `${name} = ${MONEY.has(name) ? `trim_scale(t.${name} + excluded.${name})` : `t.${name} + excluded.${name}`}`).join(", ")}`;
+};
+
+/** The columns of {@link SUM_COLUMNS} and {@link COST_SUMS} that are amounts. */
+const MONEY: ReadonlySet<string> = new Set(["charge", "cost", "costed_charge"]);
+
+/** The columns about costs, with the sum of each in SQL. The source has the column `cost`. */
+export const COST_SUMS = [
+  ["costed", "coalesce(sum(c.sign) FILTER (WHERE c.cost IS NOT NULL), 0)"],
+  ["cost", "coalesce(sum(c.sign * c.cost), 0)"],
+  ["costed_charge", "coalesce(sum(c.sign * c.charge) FILTER (WHERE c.cost IS NOT NULL), 0)"],
+] as const;
 
 /** The columns that {@link toUpsert} reads of a record. */
 const COUNTED = "time, caller, model, channel, images, charge, outcome, duration_ms, tokens";
@@ -64,21 +78,32 @@ export const SETTLE_PARAMETERS = `p_ids text[], p_time_ms float8[], p_callers te
 /** A record, with the period of its hold. */
 export const RECORD_WITH_PERIOD = "{schema}.with_field(i.record, 'period', p.period)";
 
+/** How the functions that settle keep the cost of a record: the column, its value, and what is counted of it. */
+export interface KeptCost {
+  readonly column: string;
+  /** Of the record i. */
+  readonly value: string;
+  readonly sums: typeof COST_SUMS;
+}
+
 /**
  * The body of the functions that settle: with the variables \`before\`, \`item\` and \`has_alert\`.
  *
  * @param record the JSON of the record i
+ * @param cost absent in the steps before records had costs
  */
-export function writeSettlement(record: string): string {
+export function writeSettlement(record: string, cost?: KeptCost): string {
+  const column = cost === undefined ? "" : `, ${cost.column}`;
+  const value = cost === undefined ? "" : `, ${cost.value}`;
   return `
     PERFORM {schema}.lock_balances(p_callers);
     before := {schema}.replace_unsettled(p_ids);
     FOR item IN
       WITH kept AS (
         INSERT INTO {schema}.records (id, state, time, caller, model, channel, images, charge, period, record, outcome,
-            duration_ms, tokens)
+            duration_ms, tokens${column})
           SELECT i.id, 'settled', to_timestamp(i.time_ms / 1000), i.caller, i.model, i.channel, i.images, i.charge,
-              p.period, ${record}::json, i.outcome, i.duration_ms, i.tokens
+              p.period, ${record}::json, i.outcome, i.duration_ms, i.tokens${value}
             FROM unnest(p_ids, p_time_ms, p_callers, p_models, p_channels, p_images, p_charges, p_records, p_outcomes,
                 p_durations, p_tokens)
               WITH ORDINALITY AS i (id, time_ms, caller, model, channel, images, charge, record, outcome, duration_ms,
@@ -89,12 +114,12 @@ export function writeSettlement(record: string): string {
             ) p
             ORDER BY i.place
           ON CONFLICT DO NOTHING
-          RETURNING id, period, 1 AS sign, ${COUNTED}
+          RETURNING id, period, 1 AS sign, ${COUNTED}${column}
       ), queued AS (
         INSERT INTO {schema}.outbox AS o (id, state) SELECT id, 'settled' FROM kept
           ON CONFLICT (id) DO UPDATE
             SET sequence = excluded.sequence, state = excluded.state, leased_until = excluded.leased_until
-      ), counted AS (${toUpsert("kept")}
+      ), counted AS (${toUpsert("kept", cost?.sums)}
       ), ended AS (
         DELETE FROM {schema}.holds WHERE id = ANY (p_ids) RETURNING caller, amount, period
       ), part AS (

@@ -1,7 +1,7 @@
 import { RECORD_WITH_PERIOD, SETTLE_PARAMETERS, writeSettlement } from "./hourly-totals.js";
 
 /** The record, marked if a sweep had ended its hold. */
-const RECORD = `(CASE WHEN array_position(before.gone, i.id) IS NULL THEN ${RECORD_WITH_PERIOD}
+export const RECORD_WITH_LATE = `(CASE WHEN array_position(before.gone, i.id) IS NULL THEN ${RECORD_WITH_PERIOD}
   ELSE left(${RECORD_WITH_PERIOD}, -1) || ',"late":true}' END)`;
 
 /**
@@ -18,7 +18,7 @@ export const LATE_RECORDS = `
     item record;
   BEGIN
     has_alert := false;
-    ${writeSettlement(RECORD)}
+    ${writeSettlement(RECORD_WITH_LATE)}
     late := before.gone;
   END $$;
 

@@ -1,5 +1,6 @@
 import type { ClientSignal } from "@calotype/core/adapter";
 import type { RecordQuery } from "@calotype/core/billing";
+import { addDecimals, type Decimal, formatDecimal, negateDecimal, readDecimal } from "@calotype/core/stores";
 import type { UsageRecord } from "../wire.js";
 import type { ApiParts } from "./route.js";
 
@@ -70,7 +71,7 @@ function toJsonLine(record: UsageRecord): string {
 function toCsvLine(record: UsageRecord): string {
   const settled = record.state === "settled" ? record : undefined;
   const { time, id, caller, group, model, operation, state, endUser, tags, images, charge } = record;
-  const { channel, upstreamModel, status, errorCode, attempts, durationMs, held } = settled ?? {};
+  const { channel, upstreamModel, status, errorCode, attempts, durationMs, held, cost } = settled ?? {};
   return toLine([
     time,
     id,
@@ -88,6 +89,8 @@ function toCsvLine(record: UsageRecord): string {
     images,
     settled === undefined && "held" in record ? record.held : held,
     charge,
+    cost,
+    cost === undefined ? undefined : toMargin(charge, cost),
     endUser,
     tags && JSON.stringify(tags),
   ]);
@@ -96,11 +99,16 @@ function toCsvLine(record: UsageRecord): string {
 function columnNames(): readonly string[] {
   return (
     "time,id,caller,group,model,operation,state,channel,upstreamModel,status,errorCode,attempts,durationMs,images," +
-    "held,charge,endUser,tags"
+    "held,charge,cost,margin,endUser,tags"
   ).split(",");
 }
 
-function toLine(cells: readonly (string | number | null | undefined)[]): string {
+/** `undefined` without prices. */
+function toMargin(charge: string | null, cost: string): Decimal | undefined {
+  return charge === null ? undefined : addDecimals(readDecimal(charge), negateDecimal(readDecimal(cost)));
+}
+
+function toLine(cells: readonly (string | number | Decimal | null | undefined)[]): string {
   return `${cells.map((cell) => toCell(cell ?? "")).join(",")}\r\n`;
 }
 
@@ -109,8 +117,10 @@ function toLine(cells: readonly (string | number | null | undefined)[]): string 
  * before the sign makes the cell plain text. Where the comma is the decimal sign, programs split lines at semicolons, and the quotation
  * marks of a value within such a part do not count. So a sign after a separator gets an apostrophe too.
  */
-function toCell(value: string | number): string {
+function toCell(value: string | number | Decimal): string {
   if (typeof value === "number") return String(value);
+  // It may begin with a minus sign, and is not a formula.
+  if (typeof value === "object") return formatDecimal(value);
   const plain = value
     .replace(FORMULA, (ignored, at: number) =>
       at === 0 || SEPARATOR.test(ignored) ? `${ignored}'` : ignored,

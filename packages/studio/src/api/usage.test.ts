@@ -45,6 +45,33 @@ function withoutHistory(): Ledger {
 }
 
 describe("usage over time", () => {
+  it("is that of another source of reports, if the gateway has one; balances are those of the ledger", async () => {
+    const other = createMemoryLedger() as HistoryLedger;
+    await other.settle({
+      id: "req-1",
+      time: FROM,
+      caller: "shop",
+      group: "default",
+      model: MODEL,
+      operation: "generate",
+      state: "settled",
+      channel: "ark",
+      upstreamModel: MODEL,
+      status: 200,
+      images: 7,
+      charge: "70",
+      durationMs: 1,
+    });
+    const studio = openStudio({}, { reports: other });
+    await makeImages(studio, [1]);
+
+    const { json } = await studio.send({ path: address("usage", { ...PERIOD, by: "caller" }) });
+
+    expect(json).toMatchObject({ series: { total: { sums: { requests: 1, images: 7, charge: "70" } } } });
+    expect(await studio.gateway.usage.find("req-1")).toMatchObject({ charge: "70" });
+    expect(await studio.gateway.usage.balance("shop")).toEqual({ settled: "0.2", held: "0" });
+  });
+
   it("has the sums of the period and its lines, also for a viewer", async () => {
     const studio = openStudio({ authorize: () => "viewer" });
     await makeImages(studio, [1, 2]);
@@ -265,13 +292,24 @@ describe("export", () => {
     expect(status).toBe(200);
     expect(headers["content-disposition"]).toBe('attachment; filename="usage.csv"');
     const [head, ...lines] = text.split("\r\n");
-    expect(head).toMatch(/^\uFEFFtime,id,caller,.*,charge,endUser,tags$/);
+    expect(head).toMatch(/^\uFEFFtime,id,caller,.*,charge,cost,margin,endUser,tags$/);
     // Records of the same millisecond are in the order of their ids.
     expect(lines.toSorted()).toEqual([
       "",
-      expect.stringMatching(/,shop,.*,0\.2,(?:"'=cmd\|""1"",2"|'-1\+1),$/),
-      expect.stringMatching(/,shop,.*,0\.2,(?:"'=cmd\|""1"",2"|'-1\+1),$/),
+      expect.stringMatching(/,shop,.*,0\.2,,,(?:"'=cmd\|""1"",2"|'-1\+1),$/),
+      expect.stringMatching(/,shop,.*,0\.2,,,(?:"'=cmd\|""1"",2"|'-1\+1),$/),
     ]);
+  });
+
+  it("as CSV has the cost and the margin, which may be negative, as numbers", async () => {
+    const ledger = createMemoryLedger();
+    const { held: _held, ...facts } = RECORD;
+    const settled = { channel: "ark", upstreamModel: MODEL, status: 200, images: 1, durationMs: 1 };
+    await ledger.settle({ ...facts, ...settled, state: "settled", charge: "0.2", cost: "0.25" });
+    const studio = openStudio({}, { ledger });
+
+    const { text } = await studio.send({ path: address("records/export", { format: "csv" }) });
+    expect(text.split("\r\n")[1]).toMatch(/,0\.2,0\.25,-0\.05,,$/);
   });
 
   it.each([
@@ -340,7 +378,7 @@ describe("export", () => {
     }
     const lines = readCsv(text, ",").slice(1, -1);
     expect(lines.map((line) => [line.length, withoutMarks(line.at(-2))])).toEqual(
-      endUsers.map((endUser) => [18, withoutMarks(endUser)]),
+      endUsers.map((endUser) => [20, withoutMarks(endUser)]),
     );
   });
 

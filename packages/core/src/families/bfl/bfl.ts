@@ -42,6 +42,7 @@ export const bfl: Family = {
   authorize: (apiKey) => ({ "x-key": apiKey }),
   delivers: ["url"],
   reportsTokens: false,
+  reportsCost: true,
   takesImageBytes: true,
   fields: {
     n: "number",

@@ -43,6 +43,7 @@ export const OPENROUTER_SERVICE: Service = {
 export const OPENROUTER: Partial<Dialect> = {
   ...createService(OPENROUTER_SERVICE),
   reportsTokens: true,
+  reportsCost: true,
   readStream: createStreamReader(CODES, readOpenrouterUsage),
   // OpenAI's names, but not its members, and also for edits the names of generations.
   streamShape: { ...OPENAI_EVENTS, format: "native" },

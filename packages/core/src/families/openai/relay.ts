@@ -40,6 +40,7 @@ const PLAIN = createService(RELAY_SERVICE);
 /** The response to a submission has the id of a task; that to a poll has its state, and in the end the links. */
 export const RELAY: Partial<Dialect> = {
   ...PLAIN,
+  reportsCost: true,
   responseShape: undefined,
   jobs: {
     readSubmission,

@@ -1,10 +1,18 @@
 import { invalidRequest } from "../../errors.js";
 import { isLink, type ReferenceImage } from "../../images/reference-image.js";
-import type { ImageRequest, ImageResult, ReportedFailure, ResponseFormat, ResultError } from "../../types.js";
-import { isJsonObject, type JsonObject } from "../../util/json.js";
+import type {
+  ImageRequest,
+  ImageResult,
+  ReportedFailure,
+  ResponseFormat,
+  ResultError,
+  Usage,
+} from "../../types.js";
+import { isJsonObject, type JsonObject, omitMembers } from "../../util/json.js";
 import type { Dialect } from "../dialect.js";
 import { createResponseReader } from "../read-response.js";
 import type { ResponseShape } from "../response-shape.js";
+import { readCost } from "../shared.js";
 import type { UpstreamCall } from "../upstream-call.js";
 import { type Codes, createFailureReader } from "./failure.js";
 import { createShape, readItem } from "./response.js";
@@ -61,6 +69,11 @@ export interface Service {
   /** True if it takes `stream` and `partial_images`. Default false. */
   readonly streams?: boolean;
   readonly requestIdHeader?: string;
+  /**
+   * The top-level member with what the provider charges, in a unit that has this many decimal places below a dollar. Clients do
+   * not get it, so responses are not relayed while they arrive.
+   */
+  readonly cost?: { readonly name: string; readonly places: number };
   readonly codes: Codes;
 }
 
@@ -72,10 +85,11 @@ export type ServiceDialect = Partial<Dialect> & Pick<Dialect, "fromUpstream" | "
  * these members.
  */
 export function createService(service: Service): ServiceDialect {
-  const { baseUrl, defaultPath, authorize, delivers, requestIdHeader, safe, response, codes } = service;
+  const { baseUrl, defaultPath, authorize, delivers, requestIdHeader, safe, cost, response, codes } = service;
   const shape = createShape(codes, {
     readUsage: () => undefined,
     readItem: (item, index) => readSafeItem(item, index, safe),
+    ...(cost !== undefined && { usage: cost.name, readUsage: (value) => readDollars(value, cost.places) }),
     ...response,
   });
   const fromUpstream = createResponseReader(shape);
@@ -86,18 +100,25 @@ export function createService(service: Service): ServiceDialect {
     ...(requestIdHeader !== undefined && { requestIdHeader }),
     delivers,
     reportsTokens: false,
+    reportsCost: cost !== undefined,
     needsImageBytes: (request) =>
       isForm(service, request) || (service.opensLinks === false && request.images.some(isLink)),
     toUpstream: (request, model) => toService(service, request, model),
     fromUpstream: (body, request) => {
       const result = fromUpstream(body, request);
-      return { ...result, failure: result.failure ?? findModeration(result) };
+      const fields = cost === undefined ? result.fields : omitMembers(result.fields, [cost.name]);
+      return { ...result, fields, failure: result.failure ?? findModeration(result) };
     },
-    responseShape: service.isRelayed === false ? undefined : shape,
+    responseShape: service.isRelayed === false || cost !== undefined ? undefined : shape,
     readStream: undefined,
     streamShape: undefined,
     toFailure: createFailureReader(codes),
   };
+}
+
+function readDollars(value: unknown, places: number): Usage | undefined {
+  const dollars = readCost(value, places);
+  return dollars === undefined ? undefined : { cost_usd: dollars };
 }
 
 const MODERATED = {

@@ -1,8 +1,7 @@
 import { toBase64 } from "../../images/reference-image.js";
 import { toSides } from "../fields/write-input.js";
-import { createCodeTable, readCost } from "../shared.js";
+import { createCodeTable } from "../shared.js";
 import { OPENAI_CODES } from "./failure.js";
-import type { ReadUsage } from "./response.js";
 import type { Service } from "./service.js";
 
 /*
@@ -87,14 +86,6 @@ export const ZHIPU: Service = {
   ),
 };
 
-/** A cost in place of tokens, in a unit that has this many decimal places below a dollar. */
-const costReader =
-  (places: number): ReadUsage =>
-  (value) => {
-    const cost = readCost(value, places);
-    return cost === undefined ? undefined : { cost_usd: cost };
-  };
-
 /** How far an edit of Recraft moves from its image if the client does not say so: Recraft has no default, Comfy's is this. */
 const RECRAFT_STRENGTH = 0.5;
 
@@ -111,7 +102,8 @@ export const RECRAFT: Service = {
   maxReferences: 1,
   referencesPath: "/images/imageToImage",
   drops: [...OPENAI_ONLY.filter((field) => field !== "style"), "output_format", "quality", "user"],
-  response: { usage: "credits", readUsage: costReader(3), leftOut: ["image_id", "features"] },
+  cost: { name: "credits", places: 3 },
+  response: { leftOut: ["image_id", "features"] },
   codes: createCodeTable(),
 };
 
@@ -129,12 +121,8 @@ export const IDEOGRAM: Service = {
   files: "images",
   drops: [...OPENAI_ONLY, "output_format", "user"],
   safe: "is_image_safe",
-  isRelayed: false,
-  response: {
-    usage: "usage_cost_usd_micros",
-    readUsage: costReader(6),
-    leftOut: ["is_image_safe", "object_type", "prompt"],
-  },
+  cost: { name: "usage_cost_usd_micros", places: 6 },
+  response: { leftOut: ["is_image_safe", "object_type", "prompt"] },
   codes: createCodeTable(
     [{ kind: "quota" }, "insufficient_funds"],
     [{ kind: "content" }, "content_policy_violation"],

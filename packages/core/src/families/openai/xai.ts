@@ -47,6 +47,7 @@ const PLAIN = createService(XAI_SERVICE);
 /** xAI reports a cost in place of tokens. */
 export const XAI: Partial<Dialect> = {
   ...PLAIN,
+  reportsCost: true,
   toFailure(response) {
     const failure = PLAIN.toFailure(response);
     return { ...failure, ...findQuota(failure) };

@@ -111,6 +111,7 @@ export function createMemoryOutbox(now: () => number, records: MemoryRecords) {
 
   const outbox: Outbox = {
     lease: async (kind, options) => leases[kind](options),
+    leaseInOrder: async ({ limit, leaseMs }) => records.takeInOrder(limit, leaseMs).map(copyRecord),
     async done(_kind, entries) {
       for (const entry of entries) {
         if ("state" in entry) records.markDelivered(entry);

@@ -109,6 +109,12 @@ export interface Outbox {
    * in which they were stored; messages that wait longest come first. Messages for disabled endpoints are not returned.
    */
   lease<Kind extends OutboxKind>(kind: Kind, options: LeaseOptions): Promise<readonly OutboxEntries[Kind][]>;
+  /**
+   * Leases records as `lease` does, but in the order of each caller: a record is not returned while an earlier record of its caller is
+   * leased. The records of a caller come in the order in which they were stored. Calls of several processes must not run at the
+   * same time. At least the oldest 10,000 records are looked at.
+   */
+  leaseInOrder(options: Omit<LeaseOptions, "except">): Promise<readonly UsageRecord[]>;
   /** Ends the delivery of records, in these versions, or of alerts. */
   done<Kind extends "record" | "alert">(kind: Kind, entries: readonly OutboxEntries[Kind][]): Promise<void>;
   /**
@@ -157,6 +163,12 @@ export const OUTBOX: LedgerAbility<Outbox> = {
     "listDisabled",
     "watch",
   ],
+};
+
+/** Finds an outbox that can keep the order of the records of each caller. */
+export const RECORDS_IN_ORDER: LedgerAbility<Pick<Outbox, "leaseInOrder" | "done">> = {
+  member: "outbox",
+  methods: ["leaseInOrder", "done"],
 };
 
 /**

@@ -45,8 +45,8 @@ export function createCallLog(write: NonNullable<Logger["info"]>, now: () => num
           log({ status, stream, sinceStartMs: now() - beganAt }, "A response begins."),
         holdEnded({ state, record }) {
           if (record === undefined) return log({ state }, "A hold ended without a charge.");
-          const { images, charge, usage, channel, errorCode, upstreamRequestId } = record;
-          log({ images, charge, usage, channel, errorCode, upstreamRequestId }, "A hold was settled.");
+          const { images, charge, cost, usage, channel, errorCode, upstreamRequestId } = record;
+          log({ images, charge, cost, usage, channel, errorCode, upstreamRequestId }, "A hold was settled.");
         },
         ended: () => log({ kind, ...facts, durationMs: now() - beganAt }, "A call ended."),
       } satisfies CallObserver;

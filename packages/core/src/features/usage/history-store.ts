@@ -49,6 +49,16 @@ export interface UsageCounts {
   /** How many took how long, see {@link DURATION_LIMITS}. */
   readonly durations: readonly number[];
   readonly charge: Decimal;
+  /** Of the requests whose cost is known. Absent if there are none. */
+  readonly costs?: CostCounts | undefined;
+}
+
+/** Sums of the requests whose cost is known. They can be added up further. */
+export interface CostCounts {
+  readonly requests: number;
+  /** What they were charged. */
+  readonly charge: Decimal;
+  readonly cost: Decimal;
 }
 
 /** Counts that grow. */

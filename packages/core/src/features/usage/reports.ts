@@ -3,6 +3,8 @@ import { compareAge, copyRecord, type UsageRecord } from "../../billing/records.
 import { compareStrings } from "../../util/compare-strings.js";
 import { addDecimals, formatDecimal, readDecimal, ZERO } from "../../util/decimal.js";
 import { toInstant } from "../../util/instant.js";
+import type { CostCounts } from "./history-store.js";
+import { addCosts, toCostCounts, toCostSums } from "./usage-counts.js";
 import {
   type RecordFilter,
   type ReportOptions,
@@ -83,6 +85,12 @@ function toLine(record: unknown): string {
 }
 
 function sumGroup(key: string, group: readonly UsageRecord[]): UsageTotal {
+  const costs = toCostSums(
+    group.reduce((sum: CostCounts | undefined, record) => {
+      const counts = toCostCounts(record);
+      return counts === undefined ? sum : addCosts(sum, counts);
+    }, undefined),
+  );
   return {
     key,
     requests: group.length,
@@ -90,6 +98,7 @@ function sumGroup(key: string, group: readonly UsageRecord[]): UsageTotal {
     charge: formatDecimal(
       group.reduce((charge, record) => addDecimals(charge, readDecimal(record.charge)), ZERO),
     ),
+    ...(costs !== undefined && { costs }),
     unresolved: group.filter((record) => record.state === "unresolved").length,
   };
 }

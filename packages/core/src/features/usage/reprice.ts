@@ -6,7 +6,17 @@ import type { SettledRecord, UsageRecord } from "../../billing/records.js";
 import { keepCounts } from "../../billing/usage.js";
 import { GatewayError } from "../../errors.js";
 import { compareStrings } from "../../util/compare-strings.js";
-import { addDecimals, type Decimal, formatDecimal, readDecimal, ZERO } from "../../util/decimal.js";
+import {
+  addDecimals,
+  type Decimal,
+  formatDecimal,
+  readDecimal,
+  subtractDecimal,
+  ZERO,
+} from "../../util/decimal.js";
+import type { CostCounts } from "./history-store.js";
+import { addCosts, toCostCounts, toCostSums } from "./usage-counts.js";
+import type { CostSums } from "./usage-reports.js";
 
 /** What requests were charged, and what they would have been charged. Amounts are decimal strings. */
 export interface RepricedSums {
@@ -15,6 +25,8 @@ export interface RepricedSums {
   readonly charge: string;
   /** The charges under the other prices. A request that is not repriced keeps its charge here. */
   readonly newCharge: string;
+  /** Of the requests whose cost is known. Absent if there are none. */
+  readonly costs?: RepricedCosts;
   /**
    * How many new charges are estimates: the new price needs what the record does not say. That is tokens that the provider did
    * not report, and in records without `priceBasis` the sizes, qualities and reference images. Unknown sizes have the highest
@@ -32,6 +44,14 @@ export interface RepricedSums {
     /** The other prices do not name their group. */
     readonly group: number;
   };
+}
+
+/** What requests whose cost is known cost the operator, with both charges. */
+export interface RepricedCosts extends CostSums {
+  /** What they would have been charged. */
+  readonly newCharge: string;
+  /** `newCharge - cost`. */
+  readonly newMargin: string;
 }
 
 /** The sums of all requests, and of each model and each caller in the order of its name. */
@@ -85,7 +105,7 @@ export function createRepricer(prices: PriceTables): Repricer {
   const callers = new Map<string, GrowingSums>();
   return {
     add(record) {
-      const change = reprice(record, list);
+      const change = { ...reprice(record, list), costs: toCostCounts(record) };
       for (const sums of [total, sumsOf(models, record.model), sumsOf(callers, record.caller)]) {
         addChange(sums, change);
       }
@@ -213,6 +233,9 @@ interface GrowingSums {
   requests: number;
   charge: Decimal;
   newCharge: Decimal;
+  costs: CostCounts | undefined;
+  /** The new charges of the requests whose cost is known. */
+  newChargeOfCosts: Decimal;
   estimated: number;
   kept: number;
   keptBecause: { outcome: number; model: number; group: number };
@@ -220,24 +243,41 @@ interface GrowingSums {
 
 function createSums(): GrowingSums {
   const keptBecause = { outcome: 0, model: 0, group: 0 };
-  return { requests: 0, charge: ZERO, newCharge: ZERO, estimated: 0, kept: 0, keptBecause };
+  const costs = { costs: undefined, newChargeOfCosts: ZERO };
+  return { requests: 0, charge: ZERO, newCharge: ZERO, ...costs, estimated: 0, kept: 0, keptBecause };
 }
 
-function addChange(sums: GrowingSums, { charge, newCharge, isEstimated, keptBecause }: Change): void {
+function addChange(
+  sums: GrowingSums,
+  { charge, newCharge, costs, isEstimated, keptBecause }: Change & { readonly costs: CostCounts | undefined },
+): void {
   sums.requests += 1;
   sums.charge = addDecimals(sums.charge, charge);
   sums.newCharge = addDecimals(sums.newCharge, newCharge);
+  if (costs !== undefined) {
+    sums.costs = addCosts(sums.costs, costs);
+    sums.newChargeOfCosts = addDecimals(sums.newChargeOfCosts, newCharge);
+  }
   sums.estimated += Number(isEstimated);
   if (keptBecause === undefined) return;
   sums.kept += 1;
   sums.keptBecause[keptBecause] += 1;
 }
 
-function showSums({ charge, newCharge, keptBecause, ...counts }: GrowingSums): RepricedSums {
+function showSums(sums: GrowingSums): RepricedSums {
+  const { charge, newCharge, costs, newChargeOfCosts, keptBecause, ...counts } = sums;
+  const known = toCostSums(costs);
   return {
     ...counts,
     keptBecause: { ...keptBecause },
     charge: formatDecimal(charge),
     newCharge: formatDecimal(newCharge),
+    ...(known !== undefined && {
+      costs: {
+        ...known,
+        newCharge: formatDecimal(newChargeOfCosts),
+        newMargin: formatDecimal(subtractDecimal(newChargeOfCosts, readDecimal(known.cost))),
+      },
+    }),
   };
 }

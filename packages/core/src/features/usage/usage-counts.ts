@@ -1,7 +1,15 @@
 import type { UsageRecord } from "../../billing/records.js";
-import { addDecimals, negateDecimal, readDecimal } from "../../util/decimal.js";
-import type { GrowingCounts, UsageCounts } from "./history-store.js";
+import {
+  addDecimals,
+  formatDecimal,
+  negateDecimal,
+  readDecimal,
+  subtractDecimal,
+  ZERO,
+} from "../../util/decimal.js";
+import type { CostCounts, GrowingCounts, UsageCounts } from "./history-store.js";
 import type { UsageOutcome } from "./usage-history.js";
+import type { CostSums } from "./usage-reports.js";
 
 /** What totals count of a record, besides the columns that every ledger has. */
 export interface UsageFacts {
@@ -73,7 +81,7 @@ const NAMES = [
 /** Adds a record to counts; with the sign -1 it is taken back. */
 export function countRecord(
   counts: GrowingCounts,
-  { images, charge }: Pick<UsageRecord, "images" | "charge">,
+  { images, charge, cost }: Pick<UsageRecord, "images" | "charge"> & RecordedCost,
   { outcome, durationMs, tokens }: UsageFacts,
   sign: 1 | -1 = 1,
 ): void {
@@ -82,6 +90,8 @@ export function countRecord(
   counts.images += sign * images;
   counts.tokens += sign * tokens;
   counts.charge = addDecimals(counts.charge, sign === 1 ? amount : negateDecimal(amount));
+  const costs = toCostCounts({ charge, cost }, sign);
+  if (costs !== undefined) counts.costs = addCosts(counts.costs, costs);
   if (outcome !== "succeeded") {
     counts[outcome] += sign;
     return;
@@ -99,7 +109,44 @@ export function addCounts(to: GrowingCounts, counts: UsageCounts): void {
     if (count !== 0) to.durations[at] = (to.durations[at] ?? 0) + count;
   }
   to.charge = addDecimals(to.charge, counts.charge);
+  if (counts.costs !== undefined) to.costs = addCosts(to.costs, counts.costs);
 }
+
+/** What a record says of its cost. */
+interface RecordedCost {
+  readonly cost?: string | null | undefined;
+}
+
+/** Counts the cost of a record; with the sign -1 it is taken back. `undefined`: the cost is not known. */
+export function toCostCounts(
+  { charge, cost }: Pick<UsageRecord, "charge"> & RecordedCost,
+  sign: 1 | -1 = 1,
+): CostCounts | undefined {
+  if (cost === undefined || cost === null) return undefined;
+  const [charged, paid] = [readDecimal(charge), readDecimal(cost)];
+  return sign === 1
+    ? { requests: 1, charge: charged, cost: paid }
+    : { requests: -1, charge: negateDecimal(charged), cost: negateDecimal(paid) };
+}
+
+/** Returns the sum of both. */
+export function addCosts(one: CostCounts | undefined, other: CostCounts): CostCounts {
+  if (one === undefined) return other;
+  return {
+    requests: one.requests + other.requests,
+    charge: addDecimals(one.charge, other.charge),
+    cost: addDecimals(one.cost, other.cost),
+  };
+}
+
+/** Returns the costs as reports show them. `undefined` if no cost is known. */
+export function toCostSums({ requests, charge, cost }: CostCounts = NO_COSTS): CostSums | undefined {
+  if (requests === 0) return undefined;
+  const margin = formatDecimal(subtractDecimal(charge, cost));
+  return { requests, charge: formatDecimal(charge), cost: formatDecimal(cost), margin };
+}
+
+const NO_COSTS: CostCounts = { requests: 0, charge: ZERO, cost: ZERO };
 
 /** The index of the count of a duration. */
 export function findDuration(durationMs: number): number {

@@ -4,8 +4,9 @@ import type { PriceTables } from "../../billing/model-details.js";
 import { GatewayError } from "../../errors.js";
 import type { Feature } from "../../kernel/feature.js";
 import type { OptionsProblem } from "../../options/options.js";
-import { findPriceProblems } from "../../options/problems.js";
+import { findPriceProblems, throwProblems } from "../../options/problems.js";
 import { USAGE_HISTORY } from "./history-store.js";
+import { isReportSource, NO_REPORT_SOURCE, type ReportSource } from "./report-source.js";
 import type { GatewayUsage } from "./usage-history.js";
 import { USAGE_REPORTS } from "./usage-reports.js";
 
@@ -23,24 +24,35 @@ export interface UsageApi {
   checkPrices(tables: unknown): readonly OptionsProblem[];
 }
 
-/** Reports of what was used and charged, and the prices to charge it again with. The ledger must keep reports. */
-export function usage(): Feature<UsageApi> {
+/** The options of {@link usage}. */
+export interface UsageOptions {
+  /** What the reports read, as `reports` of `createGateway`. Default: the ledger, which must keep reports. */
+  readonly reports?: ReportSource | undefined;
+}
+
+/** Reports of what was used and charged, and the prices to charge it again with. */
+export function usage({ reports }: UsageOptions = {}): Feature<UsageApi> {
   return {
     name: "usage",
-    setup: ({ ledger, load }) => ({
-      api: {
-        usage: createGatewayUsage(ledger),
-        prices: async () => (await load()).prices?.tables,
-        checkPrices: findPriceProblems,
-      },
-    }),
+    setup({ ledger, load }) {
+      if (reports !== undefined && !isReportSource(reports)) {
+        throwProblems([{ path: "reports", message: NO_REPORT_SOURCE }]);
+      }
+      return {
+        api: {
+          usage: createGatewayUsage(ledger, reports),
+          prices: async () => (await load()).prices?.tables,
+          checkPrices: findPriceProblems,
+        },
+      };
+    },
   };
 }
 
-/** Creates the reports of a gateway. */
-function createGatewayUsage(ledger: MinimalLedger): GatewayUsage {
-  const reports = findAbility(ledger, USAGE_REPORTS);
-  const history = findAbility(ledger, USAGE_HISTORY);
+/** Creates the reports of a gateway. Balances are those of the ledger, whatever the other reports read. */
+function createGatewayUsage(ledger: MinimalLedger, source: ReportSource | undefined): GatewayUsage {
+  const reports = source ?? findAbility(ledger, USAGE_REPORTS);
+  const history = source?.history ?? findAbility(ledger, USAGE_HISTORY);
   return {
     balance: (caller) => ledger.balance(caller),
     records: (filter, options) => need(reports).records(filter, options),

@@ -1,5 +1,5 @@
 import type { UsageRecord } from "../../billing/records.js";
-import type { RecordFilter, ReportOptions, UsageReports } from "./usage-reports.js";
+import type { CostSums, RecordFilter, ReportOptions, UsageReports } from "./usage-reports.js";
 
 /**
  * How a request ended, for reports:
@@ -32,6 +32,8 @@ export interface UsageSums {
   readonly images: number;
   /** The exact sum of the charges, a decimal string. */
   readonly charge: string;
+  /** Of the requests whose cost is known. Absent if there are none. */
+  readonly costs?: CostSums;
   /** All tokens that the providers reported, those of input included. */
   readonly tokens: number;
   /**

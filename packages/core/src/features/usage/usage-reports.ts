@@ -41,8 +41,22 @@ export interface UsageTotal {
   readonly images: number;
   /** The exact sum of the charges, a decimal string; those that are `null` count as 0. */
   readonly charge: string;
+  /** Of the records whose cost is known. Absent if there are none. */
+  readonly costs?: CostSums;
   /** How many of the records are unresolved: the outcome of their requests is not known. */
   readonly unresolved: number;
+}
+
+/** What requests cost the operator, of those whose cost is known. Exact decimal strings. */
+export interface CostSums {
+  /** How many requests these are. The sums are of them alone. */
+  readonly requests: number;
+  /** What they were charged. */
+  readonly charge: string;
+  /** What the operator pays for them. */
+  readonly cost: string;
+  /** `charge - cost`: negative if they cost more than they were charged. */
+  readonly margin: string;
 }
 
 /** Options of a report. */

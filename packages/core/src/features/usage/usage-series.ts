@@ -9,7 +9,7 @@ import { findPeriod } from "../periods/periods.js";
 import type { GrowingCounts, HistoryStore, TimeSpan, UsageCounts } from "./history-store.js";
 import { readOutcomes, readPageQuery, toPage } from "./record-pages.js";
 import { assertWanted } from "./reports.js";
-import { addCounts, createCounts, DURATION_LIMITS } from "./usage-counts.js";
+import { addCounts, createCounts, DURATION_LIMITS, toCostSums } from "./usage-counts.js";
 import type {
   SeriesKey,
   SeriesQuery,
@@ -352,10 +352,11 @@ function addLine(to: Line, line: Line): void {
 }
 
 /** The counts as a report shows them. */
-function toSums({ durationMs, durations, charge, ...counts }: UsageCounts): UsageSums {
+function toSums({ durationMs, durations, charge, costs: known, ...counts }: UsageCounts): UsageSums {
   const { requests, refused, failed, unresolved, released } = counts;
   const succeeded = requests - refused - failed - unresolved - released;
-  const sums = { ...counts, succeeded, charge: formatDecimal(charge) };
+  const costs = toCostSums(known);
+  const sums = { ...counts, succeeded, charge: formatDecimal(charge), ...(costs !== undefined && { costs }) };
   if (succeeded === 0) return sums;
   const meanMs = Math.round(durationMs / succeeded);
   // If all are between the same two limits, their mean is a better estimate.

@@ -325,6 +325,22 @@ export const en = {
     unresolved: "The outcome is not known: the process ended before the provider's response did",
     released: "The request reached no provider",
     howCharged: "How the charge was computed",
+    cost: "Cost",
+    margin: "Margin",
+    marginShare: (percent: string) => `${percent} of the charge`,
+    costOf: (known: string, all: string) =>
+      `Known for ${known} of ${all} ${all === "1" ? "request" : "requests"}`,
+    howCosted: "What it cost you",
+    costCall: (number: string, channel: string) => `Call ${number} · ${channel}`,
+    earlierAttempts: "Attempts before",
+    costReported: (amount: string) => `The provider reported ${amount}.`,
+    costNothing: "0: the provider made nothing.",
+    costUnknown: {
+      no_costs: "Not known: the channel has no costs for this model.",
+      not_reported: "Not known: the provider did not report it.",
+      unknown_outcome: "Not known: images may have been made.",
+      earlier_attempt: "Not known: an attempt may have made images before another one was sent.",
+    },
     raw: "The record",
   },
 
@@ -612,6 +628,9 @@ export const en = {
     charged: "Charged",
     wouldBe: "Other prices",
     change: "Change",
+    newMargin: "Margin with other prices",
+    marginOf: (margin: string, known: string) =>
+      `${margin} now · cost known for ${known} ${known === "1" ? "request" : "requests"}`,
     unchanged: "No stored charge was changed.",
     oldResult: "The prices or the period have changed since. Compute again to see what they give.",
     counted: (count: string) => `Requests: ${count}.`,

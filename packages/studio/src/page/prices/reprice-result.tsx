@@ -5,7 +5,7 @@ import { useMessages } from "../messages/index.js";
 /** What a period was charged and would have been charged, for each model and caller, and what could not be computed. */
 export function RepriceResultView({ result }: { readonly result: RepriceResult }) {
   const { prices: text, language } = useMessages();
-  const { requests, charge, newCharge, change, estimated, kept, keptBecause, cutAt } = result;
+  const { requests, charge, newCharge, change, costs, estimated, kept, keptBecause, cutAt } = result;
   if (requests === 0) return <p>{text.noRequests}</p>;
   const count = (value: number): string => formatCount(value, language);
   return (
@@ -24,6 +24,13 @@ export function RepriceResultView({ result }: { readonly result: RepriceResult }
           <dd class="figure">{signed(change)}</dd>
           <dd class="small soft">{toPercent(result, language)}</dd>
         </div>
+        {costs !== undefined && (
+          <div>
+            <dt>{text.newMargin}</dt>
+            <dd class="figure">{formatAmount(costs.newMargin)}</dd>
+            <dd class="small soft">{text.marginOf(formatAmount(costs.margin), count(costs.requests))}</dd>
+          </div>
+        )}
       </dl>
       <p>{text.unchanged}</p>
       <ul class="bullets">

@@ -9,7 +9,7 @@ export interface FigureSums {
   readonly before: UsageSums | undefined;
 }
 
-/** The four figures of a period, each with its change over the period before. */
+/** The figures of a period, each with its change over the period before. Cost and margin are shown where a cost is known. */
 export function Figures({ now, before }: FigureSums) {
   const messages = useMessages();
   const { usage: text, language } = messages;
@@ -51,7 +51,32 @@ export function Figures({ now, before }: FigureSums) {
           messages,
         )}
       />
+      {now.costs !== undefined && <CostFigures costs={now.costs} requests={now.requests} />}
     </dl>
+  );
+}
+
+/** What the operator pays and keeps, of the requests whose cost is known. */
+function CostFigures({
+  costs: { requests: known, charge, cost, margin },
+  requests,
+}: {
+  readonly costs: NonNullable<UsageSums["costs"]>;
+  readonly requests: number;
+}) {
+  const { usage: text, language } = useMessages();
+  const percent = new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 1 });
+  const share = Number(charge) === 0 ? "" : text.marginShare(percent.format(Number(margin) / Number(charge)));
+  return (
+    <>
+      <Figure
+        name={text.cost}
+        value={formatLargeAmount(cost, language)}
+        exact={cost}
+        change={text.costOf(formatCount(known, language), formatCount(requests, language))}
+      />
+      <Figure name={text.margin} value={formatLargeAmount(margin, language)} exact={margin} change={share} />
+    </>
   );
 }
 

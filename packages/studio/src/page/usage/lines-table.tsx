@@ -89,9 +89,16 @@ function Table({ selection, report }: { readonly selection: Selection; readonly 
   const { usage: text } = useMessages();
   const { by } = selection;
   const { lines, others } = report.series;
-  const pads = padAmounts(
-    [...lines, ...(others === undefined ? [] : [others])].map(({ sums }) => sums.charge),
-  );
+  const all = [...lines, ...(others === undefined ? [] : [others])];
+  const pads = padAmounts(all.map(({ sums }) => sums.charge));
+  const hasCosts = all.some(({ sums }) => sums.costs !== undefined);
+  const costPads = padAmounts(all.map(({ sums }) => sums.costs?.cost ?? ""));
+  const marginPads = padAmounts(all.map(({ sums }) => sums.costs?.margin ?? ""));
+  /** What is written after the amounts of a line. */
+  const padsOf = (index: number): LinePads => ({
+    charge: pads[index],
+    costs: hasCosts ? { cost: costPads[index], margin: marginPads[index] } : undefined,
+  });
   return (
     <div class="table-frame" tabIndex={0} role="group" aria-label={text.dimensions[by]}>
       <table>
@@ -99,6 +106,8 @@ function Table({ selection, report }: { readonly selection: Selection; readonly 
           <tr>
             <th>{text.dimensions[by]}</th>
             <th class="number">{text.spend}</th>
+            {hasCosts && <th class="number">{text.cost}</th>}
+            {hasCosts && <th class="number">{text.margin}</th>}
             <th class="number">{text.images}</th>
             <th class="number">{text.requests}</th>
             <th class="number">{text.inUnit(text.failureRate, "%")}</th>
@@ -108,12 +117,12 @@ function Table({ selection, report }: { readonly selection: Selection; readonly 
         </thead>
         <tbody>
           {lines.map((line, index) => (
-            <Line key={line.key} line={line} pad={pads[index]} selection={selection} />
+            <Line key={line.key} line={line} pads={padsOf(index)} selection={selection} />
           ))}
           {others !== undefined && (
             <tr>
               <td class="soft">{text.others(others.count)}</td>
-              <SumCells sums={others.sums} pad={pads.at(-1)} />
+              <SumCells sums={others.sums} pads={padsOf(lines.length)} />
             </tr>
           )}
         </tbody>
@@ -122,13 +131,19 @@ function Table({ selection, report }: { readonly selection: Selection; readonly 
   );
 }
 
+/** See `padAmounts`. `costs` is absent if the table has no costs. */
+interface LinePads {
+  readonly charge: string | undefined;
+  readonly costs: { readonly cost: string | undefined; readonly margin: string | undefined } | undefined;
+}
+
 function Line({
   line: { key, sums },
-  pad,
+  pads,
   selection,
 }: {
   readonly line: UsageLine;
-  readonly pad: string | undefined;
+  readonly pads: LinePads;
   readonly selection: Selection;
 }) {
   const messages = useMessages();
@@ -147,18 +162,20 @@ function Line({
           <bdi>{nameOf(by, value, messages)}</bdi>
         </a>
       </td>
-      <SumCells sums={sums} pad={pad} />
+      <SumCells sums={sums} pads={pads} />
     </tr>
   );
 }
 
-function SumCells({ sums, pad }: { readonly sums: UsageSums; readonly pad: string | undefined }) {
+function SumCells({ sums, pads }: { readonly sums: UsageSums; readonly pads: LinePads }) {
   const messages = useMessages();
   return (
     <>
-      <td class="number" data-pad={pad}>
+      <td class="number" data-pad={pads.charge}>
         {formatAmount(sums.charge)}
       </td>
+      {pads.costs !== undefined && <AmountCell amount={sums.costs?.cost} pad={pads.costs.cost} />}
+      {pads.costs !== undefined && <AmountCell amount={sums.costs?.margin} pad={pads.costs.margin} />}
       <td class="number">{formatCount(sums.images, messages.language)}</td>
       <td class="number">{formatCount(sums.requests, messages.language)}</td>
       <td class="number">
@@ -167,6 +184,21 @@ function SumCells({ sums, pad }: { readonly sums: UsageSums; readonly pad: strin
       <td class="number">{showSeconds(sums.medianMs, messages)}</td>
       <td class="number">{showSeconds(sums.p95Ms, messages)}</td>
     </>
+  );
+}
+
+/** `undefined`: the amount is not known. */
+function AmountCell({
+  amount,
+  pad,
+}: {
+  readonly amount: string | undefined;
+  readonly pad: string | undefined;
+}) {
+  return (
+    <td class="number" data-pad={amount === undefined ? undefined : pad}>
+      {amount === undefined ? "–" : formatAmount(amount)}
+    </td>
   );
 }
 

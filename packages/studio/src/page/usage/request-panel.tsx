@@ -1,10 +1,11 @@
+import { addDecimals, formatDecimal, negateDecimal, readDecimal } from "@calotype/core/stores";
 import { type ComponentChildren, Fragment } from "preact";
-import type { FoundRequest, RefusedRequest, UsageRecord } from "../../wire.js";
+import type { CallCost, CostLine, FoundRequest, RefusedRequest, UsageRecord } from "../../wire.js";
 import { call } from "../api.js";
 import { Derivation, writeDerivation } from "../components/derivation.js";
 import { Code, CopyButton, CopyText, Failure, Loading, Status } from "../components/feedback.js";
 import { Panel } from "../components/panel.js";
-import { formatAmount, formatDuration, formatTime, shorten } from "../format.js";
+import { formatAmount, formatCount, formatDuration, formatTime, shorten } from "../format.js";
 import { type Messages, useMessages } from "../messages/index.js";
 import { addressOf } from "../router.js";
 import { useData } from "../use-data.js";
@@ -93,6 +94,7 @@ function Details({ record }: { readonly record: UsageRecord }) {
           </CopyText>
         </p>
       </section>
+      {record.state === "settled" && record.costLines !== undefined && <Costs lines={record.costLines} />}
       <section class="section">
         <h3>{text.history}</h3>
         <Timeline record={record} />
@@ -112,6 +114,7 @@ function Facts({ record }: { readonly record: UsageRecord }) {
   const facts: readonly Fact[] = [
     [text.result, <OutcomeOf key="result" record={record} />],
     [text.charge, record.charge === null ? "–" : formatAmount(record.charge)],
+    ...listCosts(record, text),
     [text.images, record.images],
     [text.dimensions.caller, <bdi key="caller">{caller}</bdi>],
     [text.dimensions.model, <bdi key="model">{model}</bdi>],
@@ -131,6 +134,51 @@ function Facts({ record }: { readonly record: UsageRecord }) {
       : [[text.upstreamId, <Id key="upstream" id={upstreamId} name={text.upstreamId} />] as const]),
   ];
   return <FactList facts={facts} />;
+}
+
+/** The cost of a request that has one, and what is left of its charge. */
+function listCosts(record: UsageRecord, text: Messages["usage"]): readonly Fact[] {
+  if (record.state !== "settled" || record.costLines === undefined) return [];
+  const { cost, charge } = record;
+  if (cost === undefined) return [[text.cost, "–"]];
+  const margin = charge === null ? [] : [[text.margin, formatAmount(subtract(charge, cost))] as const];
+  return [[text.cost, formatAmount(cost)], ...margin];
+}
+
+const subtract = (from: string, amount: string): string =>
+  formatDecimal(addDecimals(readDecimal(from), negateDecimal(readDecimal(amount))));
+
+/** The cost of each upstream call, or why it is not known. */
+function Costs({ lines }: { readonly lines: readonly CostLine[] }) {
+  const { usage: text, language } = useMessages();
+  return (
+    <section class="section">
+      <h3>{text.howCosted}</h3>
+      {lines.map(({ call: number, channel, ...cost }, index) => {
+        const name = channel ?? text.earlierAttempts;
+        return (
+          // The lines of a record never change their order.
+          // oxlint-disable-next-line react/no-array-index-key -- see above
+          <Fragment key={index}>
+            <p class="wrap">
+              <bdi>
+                {number === undefined ? name : text.costCall(formatCount(number + 1, language), name)}
+              </bdi>
+            </p>
+            <Cost {...cost} />
+          </Fragment>
+        );
+      })}
+    </section>
+  );
+}
+
+function Cost({ amount, isReported, derivation, unknownBecause = "not_reported" }: CallCost) {
+  const { usage: text } = useMessages();
+  if (amount === undefined) return <p class="small soft">{text.costUnknown[unknownBecause]}</p>;
+  if (derivation !== undefined) return <Derivation derivation={derivation} amount={amount} />;
+  const words = isReported === true ? text.costReported(formatAmount(amount)) : text.costNothing;
+  return <p class="small soft">{words}</p>;
 }
 
 function FactList({ facts }: { readonly facts: readonly Fact[] }) {
