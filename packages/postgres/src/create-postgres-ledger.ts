@@ -5,6 +5,7 @@ import {
   checkOptionNames,
   type HistoryLedger,
   type OutboxLedger,
+  type OutboxReaders,
   type RefusalLedger,
   type TaskLedger,
 } from "@calotype/core/stores";
@@ -15,8 +16,10 @@ import { createDatabase } from "./database.js";
 import { createHistory } from "./history.js";
 import { createKeptHolds } from "./kept-holds.js";
 import { migrate } from "./migrate.js";
+import { createMonthKeeper, type Retention } from "./months.js";
 import { createNotifications } from "./notifications.js";
 import { createOutbox } from "./outbox.js";
+import { createReaders } from "./outbox-readers.js";
 import { createOwner, renewRegularly } from "./owner.js";
 import { createPeriods } from "./periods.js";
 import { guardPool } from "./pool.js";
@@ -55,6 +58,8 @@ export interface PostgresLedgerOptions {
    * 0, at most 86,400, default 10.
    */
   readonly timeoutSeconds?: number | undefined;
+  /** How long records are kept. Default: until they are pruned. */
+  readonly retention?: Retention | undefined;
   /** Returns the time in milliseconds since 1970. Default: the clock of the database, which all machines share. */
   readonly now?: (() => number) | undefined;
 }
@@ -65,6 +70,7 @@ export interface PostgresLedger
     CallerLedger,
     BudgetLedger,
     OutboxLedger,
+    OutboxReaders,
     HistoryLedger,
     RefusalLedger {
   /**
@@ -101,6 +107,7 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
     migrate: true,
     leaseSeconds: true,
     timeoutSeconds: true,
+    retention: true,
     now: true,
   });
   const { schema: name = "calotype", migrate: mayChange = true } = options;
@@ -113,7 +120,8 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
   const owner = createOwner(database, { schema, leaseMs, now });
   const unsureHolds = createUnsureHolds();
   const periods = createPeriods(now);
-  const sweep = createSweep(database, { schema, owner });
+  const months = createMonthKeeper(database, { schema, owner, retention: options.retention });
+  const sweep = createSweep(database, { schema, owner, months });
   const reports = createReports(database, schema);
 
   const oldRecords = createOldCounter(database, schema);
@@ -123,18 +131,25 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
   });
   let opening: Promise<void> | undefined;
   let closing: Promise<void> | undefined;
-  const ready = async (): Promise<void> => {
+  const openOnce = async (): Promise<void> => {
     if (closing !== undefined) throw new Error("The ledger is closed.");
     opening = open();
     await opening;
   };
+  const readers = createReaders(database, schema);
+  // Not in the public `ready`, which may be called before a gateway says what it delivers.
+  const ready = async (): Promise<void> => {
+    await openOnce();
+    await readers.register();
+  };
   const notifications = createNotifications({
     pool,
+    database,
     channel: channelOf(name),
     ownerId: owner.id,
     timeoutMs,
   });
-  const outbox = createOutbox(database, { schema, owner, notifications, ready });
+  const outbox = createOutbox(database, { schema, owner, notifications, readers, ready });
   const budgets = createBudgets(database, { schema, now, periods, ready });
   const tellAlerts = (): void => notifications.tell([{ kind: "alert" }]);
   const statements = createStatements(database, { schema, owner, unsureHolds, periods, tellAlerts });
@@ -145,7 +160,9 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
   const callers = createCallers(database, { schema, owner, notifications, ready });
   const unguard = guardPool(pool);
   const stopRenewing = renewRegularly(leaseMs, async () => {
-    if (opening !== undefined) await owner.renew();
+    if (opening === undefined) return;
+    await owner.renew();
+    await readers.renew();
   });
   const shutDown = async (): Promise<void> => {
     stopRenewing();
@@ -164,7 +181,8 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
   };
 
   return {
-    ready,
+    ready: openOnce,
+    setReader: readers.set,
     tasks: tasks.store,
     outbox,
     callers,

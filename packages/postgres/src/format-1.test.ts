@@ -26,6 +26,8 @@ await describeWithPostgres("a schema of version 0.1", ({ pool, nameSchema }) => 
       .map(({ text }) =>
         text
           .replaceAll(schema, "")
+          // The month in which the records so far end depends on them.
+          .replaceAll(/records_until_\d+/g, "records_until")
           .replaceAll(/ *--.*$/gm, "")
           .replaceAll(/calotype_[0-9a-f]{32}/g, "channel of the schema")
           .replaceAll(/\s+/g, " ")

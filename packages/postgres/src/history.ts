@@ -171,12 +171,15 @@ async function* readSorted(
   { database, schema, options }: Reading,
   query: PageQuery,
 ): AsyncGenerator<Row, void, undefined> {
-  const found = await database.report(toPageQuery(schema, query, "id"), options, SUMS_TIMEOUT_MS);
+  const found = await database.report(toPageQuery(schema, query, "time, id"), options, SUMS_TIMEOUT_MS);
   for (let at = 0; at < found.length; at += READ_AT_ONCE) {
-    const ids = found.slice(at, at + READ_AT_ONCE).map((row) => readText(row, "id"));
-    const sql = `SELECT record::text AS record FROM unnest($1::text[]) WITH ORDINALITY AS listed (id, place)
-      JOIN ${schema}.records USING (id) ORDER BY place`;
-    yield* await database.report({ sql, values: [ids] }, options, SUMS_TIMEOUT_MS);
+    const page = found.slice(at, at + READ_AT_ONCE);
+    const values = [page.map((row) => readText(row, "time")), page.map((row) => readText(row, "id"))];
+    // A record is searched by its time, too, so only in its month.
+    const sql = `SELECT r.record::text AS record
+      FROM unnest($1::timestamptz[], $2::text[]) WITH ORDINALITY AS listed (time, id, place)
+      JOIN ${schema}.records r ON r.time = listed.time AND r.id = listed.id ORDER BY place`;
+    yield* await database.report({ sql, values }, options, SUMS_TIMEOUT_MS);
   }
 }
 

@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createDatabase, type Database, readNumber, readText, type Send } from "./database.js";
-import { FUNCTION_SETTINGS, MIGRATIONS } from "./migrations.js";
+import { BEFORE_MONTHS, FUNCTION_SETTINGS, MIGRATIONS } from "./migrations.js";
 import { guardPool } from "./pool.js";
 import { codeOf } from "./postgres-error.js";
 import { type AnyPostgresPool, toPool } from "./postgres-js.js";
+import { needsPreparation, PREPARE_MS, prepareRecords } from "./prepare-records.js";
 import { channelOf, quoteSchema } from "./schema-name.js";
 
 /** A migration waits for transactions that use the tables: 5 seconds for each lock, and two minutes in total. */
@@ -33,7 +35,8 @@ export async function migratePostgresLedger(options: {
   const pool = toPool(options.pool);
   const unguard = guardPool(pool);
   try {
-    await migrate(createDatabase(pool, TIMEOUT_MS), { schema, mayChange: true });
+    const patient = createDatabase(pool, PREPARE_MS);
+    await migrate(createDatabase(pool, TIMEOUT_MS), { schema, mayChange: true, patient });
   } finally {
     unguard();
   }
@@ -45,6 +48,8 @@ export interface MigrateOptions {
   readonly schema: string;
   /** If false, a schema with missing steps is an error. */
   readonly mayChange: boolean;
+  /** For statements that take long. Without it, a table that is so large that its step needs them is an error. */
+  readonly patient?: Database | undefined;
   readonly steps?: readonly string[];
 }
 
@@ -70,30 +75,75 @@ export async function migrate(database: Database, options: MigrateOptions): Prom
           : "it lacks tables of this version of @calotype/postgres; start the gateway, or run migratePostgresLedger first",
       );
     }
-    await database.transact((send) => takeSteps(send, { schema, steps }));
+    if (format !== undefined && format <= BEFORE_MONTHS && steps.length > BEFORE_MONTHS) {
+      await beforeMonths(database, options);
+    }
+    await takeLast(database, { schema, steps });
   } catch (error) {
     throw new Error(`The ledger's schema "${schema}" cannot be used: ${explain(error)}`, { cause: error });
   }
 }
 
+/** Takes the steps before the records are divided into months, and prepares many records for that. */
+async function beforeMonths(
+  database: Database,
+  { schema, steps = MIGRATIONS, patient }: MigrateOptions,
+): Promise<void> {
+  const quoted = quoteSchema(schema);
+  if (!(await needsPreparation(database, quoted))) return;
+  if (patient === undefined) {
+    throw new Error(
+      "it has more than 100,000 records, whose division into months takes minutes: run migratePostgresLedger first; processes of the older version go on meanwhile",
+    );
+  }
+  await database.transact((send) => takeSteps(send, { schema, steps, end: BEFORE_MONTHS }));
+  // The lock is held by a transaction of its own: what builds an index while others write cannot run in a transaction.
+  await patient.transact(async (send) => {
+    // Without values: a statement with values keeps its snapshot until the next one, and the index would wait for its end.
+    await send({ sql: `SELECT pg_advisory_xact_lock(${lockKeyOf(`${schema} records`)})`, values: [] });
+    if (await needsPreparation(database, quoted)) await prepareRecords(patient, quoted);
+  });
+}
+
+/** How often, and how long after each time, the last steps are tried again if a report has locked a table for too long. */
+const TRIES = 60;
+const PAUSE_MS = 2_000;
+
+/** Takes the steps that are left. */
+async function takeLast(
+  database: Database,
+  { schema, steps }: { schema: string; steps: readonly string[] },
+): Promise<void> {
+  for (let left = TRIES; ; left--) {
+    try {
+      await database.transact((send) => takeSteps(send, { schema, steps, end: steps.length }));
+      return;
+    } catch (error) {
+      if (codeOf(error) !== "55P03" || left === 0) throw error;
+      await sleep(PAUSE_MS);
+    }
+  }
+}
+
+/** Takes the steps up to a number. */
 async function takeSteps(
   send: Send,
-  { schema, steps }: { schema: string; steps: readonly string[] },
+  { schema, steps, end }: { schema: string; steps: readonly string[]; end: number },
 ): Promise<void> {
   const quoted = quoteSchema(schema);
   await send({ sql: "SELECT pg_advisory_xact_lock($1)", values: [lockKeyOf(schema)] });
   // Read it again under the lock: another process may have been faster.
   const format = await readFormat(send, { schema, steps });
-  if (format === steps.length) return;
+  if (format !== undefined && format >= end) return;
   if (format === undefined) await createFormat(send, schema);
-  for (const step of steps.slice(format ?? 0)) {
+  for (const step of steps.slice(format ?? 0, end)) {
     const sql = step
       .replaceAll("{settings}", FUNCTION_SETTINGS)
       .replaceAll("{channel}", channelOf(schema))
       .replaceAll("{schema}", quoted);
     await send({ sql, values: [] });
   }
-  await send({ sql: `UPDATE ${quoted}.format SET version = $1`, values: [steps.length] });
+  await send({ sql: `UPDATE ${quoted}.format SET version = $1`, values: [end] });
 }
 
 async function createFormat(send: Send, schema: string): Promise<void> {

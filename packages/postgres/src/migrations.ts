@@ -4,7 +4,10 @@ import { COSTS } from "./sql/costs.js";
 import { HOURLY_TOTALS } from "./sql/hourly-totals.js";
 import { KEPT_HOLDS } from "./sql/kept-holds.js";
 import { LATE_RECORDS } from "./sql/late-records.js";
+import { MONTHLY_RECORDS } from "./sql/monthly-records.js";
 import { OUTBOX } from "./sql/outbox.js";
+import { OUTBOX_READERS } from "./sql/outbox-readers.js";
+import { QUIET_CHANGES } from "./sql/quiet-changes.js";
 import { REFUSALS } from "./sql/refusals.js";
 import { SENT_TASKS } from "./sql/sent-tasks.js";
 import { TASK_ENDS } from "./sql/task-ends.js";
@@ -545,7 +548,12 @@ export const MIGRATIONS: readonly string[] = [
   LATE_RECORDS,
   OUTBOX,
   COSTS,
+  [OUTBOX_READERS, QUIET_CHANGES].join(""),
+  MONTHLY_RECORDS,
 ];
+
+/** How many steps come before that which divides the records into months, see `prepare-records.ts`. */
+export const BEFORE_MONTHS = MIGRATIONS.indexOf(MONTHLY_RECORDS);
 
 /**
  * Settings of the functions that write. No function waits for a lock for longer than its client waits.

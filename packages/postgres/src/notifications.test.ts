@@ -4,6 +4,7 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import { createPostgresLedger } from "./create-postgres-ledger.js";
 import type { PostgresPool } from "./pool.js";
 import { describeWithPostgres } from "./testing/describe-with-postgres.js";
+import { recordStatements } from "./testing/record-statements.js";
 import { completionOf, SWEEP, takeNames, taskOf } from "./testing/tasks.js";
 
 type Change = TaskChange | { readonly kind: "alert" | "message" };
@@ -139,17 +140,22 @@ await describeWithPostgres("a listener of tasks and of the outbox", ({ url, pool
     await vi.waitFor(() => expect(changes).toContainEqual(QUEUED));
   });
 
-  it("of a pool with one connection leaves it to the calls, and is told their changes", async () => {
-    const { ledger, countListening, watch } = await open({ max: 1 });
+  it("of a pool with one connection leaves it to the calls, and is told to look twice a second", async () => {
+    const { ledger, other, countListening, watch } = await open({ max: 1 });
     const { changes } = watch();
     await ledger.tasks.submit(...taskOf("1"));
-
-    await vi.waitFor(() => expect(changes).toEqual([QUEUED]));
+    await vi.waitFor(() => expect(changes).toContainEqual(QUEUED));
     expect(await takeNames(ledger)).toEqual(["1"]);
+    changes.length = 0;
+    await other.tasks.submit(...taskOf("2"));
+
+    await vi.waitFor(() => expect(changes).toContainEqual(QUEUED));
+    expect(changes).toContainEqual({ kind: "message" });
+    expect(await takeNames(ledger)).toEqual(["2"]);
     expect(await countListening()).toBe(0);
   });
 
-  it("behind a pool whose connections receive no notifications is told the changes of its own ledger", async () => {
+  it("behind a pool whose connections receive no notifications is told to look, and the changes of its own ledger", async () => {
     const { ledger, other, watch } = await open({
       wrap: (own) => {
         const bare: PostgresPool = {
@@ -169,11 +175,51 @@ await describeWithPostgres("a listener of tasks and of the outbox", ({ url, pool
     });
     const { changes } = watch();
     await vi.waitFor(() => expect(changes).toContainEqual(QUEUED));
-    changes.length = 0;
-    await other.tasks.submit(...taskOf("1"));
-    expect(await takeNames(ledger)).toEqual(["1"]);
+    // The first was told when the connection was opened.
+    for (const id of ["1", "2"]) {
+      changes.length = 0;
+      await other.tasks.submit(...taskOf(id));
+      await vi.waitFor(() => expect(changes).toContainEqual(QUEUED));
+      expect(await takeNames(ledger)).toEqual([id]);
+    }
     await ledger.tasks.markSent("task_1");
 
-    await vi.waitFor(() => expect(changes).toEqual([{ kind: "changed", id: "task_1" }]));
+    await vi.waitFor(() => expect(changes).toContainEqual({ kind: "changed", id: "task_1" }));
+  });
+
+  it("of many changes costs a statement in 50 ms at most, outside of the transactions", async () => {
+    const { schema } = await open();
+    const statements: { readonly sql: string; readonly at: number }[] = [];
+    const ledger = createPostgresLedger({
+      pool: recordStatements(pool, (sql) => void statements.push({ sql, at: performance.now() })),
+      schema,
+    });
+    await ledger.ready();
+    const changes: Change[] = [];
+    const listening = createPostgresLedger({ pool, schema });
+    const stop = listening.tasks.watch((change) => void changes.push(change));
+    await vi.waitFor(() => expect(changes).toContainEqual(QUEUED));
+    const ids = Array.from({ length: 40 }, (_, at) => String(at));
+    for (const id of ids) {
+      await ledger.tasks.submit(...taskOf(id));
+      await ledger.tasks.cancel("me", `task_${id}`);
+    }
+    await ledger.close();
+
+    const told = statements.filter(({ sql }) => sql.includes("pg_notify"));
+    // The last one is sent by close.
+    const waits = told.slice(1, -1).map(({ at }, index) => at - (told[index]?.at ?? 0));
+    expect(Math.min(...waits)).toBeGreaterThan(45);
+    expect(told.length).toBeGreaterThan(1);
+    await vi.waitFor(() =>
+      expect(changes.flatMap((change) => (change.kind === "changed" ? [change.id] : [])).toSorted()).toEqual(
+        ids.map((id) => `task_${id}`).toSorted(),
+      ),
+    );
+    const { rows } = await pool.query(`SELECT pg_get_functiondef(oid) AS text FROM pg_proc
+      WHERE pronamespace = '"${schema}"'::regnamespace AND prosrc LIKE '%pg_notify%'`);
+    expect(rows).toEqual([]);
+    stop();
+    await listening.close();
   });
 });

@@ -18,6 +18,7 @@ import {
 import { type Database, type Row, readNumber, readText, toClock } from "./database.js";
 import { lockKeyOf } from "./migrate.js";
 import type { Notifications } from "./notifications.js";
+import type { Readers } from "./outbox-readers.js";
 import type { Owner } from "./owner.js";
 import { readOneOf, readOptional, readTask, taskColumns, toMs } from "./task-rows.js";
 
@@ -26,6 +27,7 @@ export interface OutboxContext {
   readonly schema: string;
   readonly owner: Owner;
   readonly notifications: Pick<Notifications, "tell" | "watch">;
+  readonly readers: Readers;
   readonly ready: () => Promise<void>;
 }
 
@@ -39,10 +41,9 @@ const RECORD_COLUMNS = "l.record AS id, r.record::text AS record";
 /** The outbox of a schema. The functions that settle and that end tasks write its entries. */
 export function createOutbox(
   database: Database,
-  { schema, owner, notifications, ready }: OutboxContext,
+  { schema, owner, notifications, readers, ready }: OutboxContext,
 ): Outbox {
   const table = `${schema}.outbox_entries`;
-  const notify = `${schema}.tell($1, false, true, '{}')`;
 
   /**
    * Leases the oldest entries after a position in the order. Skips entries that another process is leasing at the same time.
@@ -196,6 +197,7 @@ export function createOutbox(
 
   return {
     lease: async (kind, options) => {
+      if (kind !== "message") readers.set(kind, true);
       await ready();
       return await leases[kind](options);
     },
@@ -227,16 +229,11 @@ export function createOutbox(
       await ready();
       const { periodKey } = toStoredName(alert);
       await database.run({
-        sql: `WITH added AS (
-            INSERT INTO ${table} (id, endpoint, task, state, due_at, caller, period, threshold, budget, settled, created_at)
-              SELECT n.id, n.endpoint, '', 'waiting', date_trunc('milliseconds', ${toClock("$4")}), $5, $6, $7, $8, $9,
-                  $10::timestamptz
-                FROM unnest($2::text[], $3::text[]) AS n (id, endpoint)
-              ON CONFLICT DO NOTHING
-          )
-          SELECT ${notify}`,
+        sql: `INSERT INTO ${table} (id, endpoint, task, state, due_at, caller, period, threshold, budget, settled, created_at)
+          SELECT n.id, n.endpoint, '', 'waiting', date_trunc('milliseconds', ${toClock("$3")}), $4, $5, $6, $7, $8, $9::timestamptz
+            FROM unnest($1::text[], $2::text[]) AS n (id, endpoint)
+          ON CONFLICT DO NOTHING`,
         values: [
-          owner.id,
           messages.map(({ id }) => id),
           messages.map(({ endpoint }) => endpoint),
           owner.now(),
@@ -271,7 +268,6 @@ export function createOutbox(
         count += places.length;
       } while (places.length === BATCH);
       if (count === 0) return 0;
-      await database.run({ sql: `SELECT ${notify}`, values: [owner.id] });
       notifications.tell([{ kind: "message" }]);
       return count;
     },
@@ -286,9 +282,8 @@ export function createOutbox(
         return;
       }
       await database.run({
-        sql: `WITH enabled AS (DELETE FROM ${schema}.disabled_webhooks WHERE caller = $2 AND endpoint = $3)
-          SELECT ${notify}`,
-        values: [owner.id, caller, endpoint],
+        sql: `DELETE FROM ${schema}.disabled_webhooks WHERE caller = $1 AND endpoint = $2`,
+        values: [caller, endpoint],
       });
       notifications.tell([{ kind: "message" }]);
     },

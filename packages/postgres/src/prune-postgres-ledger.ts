@@ -68,12 +68,12 @@ function toPruneQuery(schema: string, instant: number, undelivered: boolean): Sq
   const spared = undelivered ? "" : `AND NOT EXISTS (SELECT FROM ${schema}.outbox o WHERE o.id = r.id)`;
   return {
     sql: `WITH old AS (
-        SELECT r.id FROM ${schema}.records r WHERE r.time < to_timestamp($1::float8 / 1000) AND r.outcome IS NOT NULL ${spared}
+        SELECT r.time, r.id FROM ${schema}.records r WHERE r.time < to_timestamp($1::float8 / 1000) AND r.outcome IS NOT NULL ${spared}
           ORDER BY r.time LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
       ), forgotten AS (
         DELETE FROM ${schema}.outbox o USING old WHERE o.id = old.id
       )
-      DELETE FROM ${schema}.records r USING old WHERE r.id = old.id RETURNING 1 AS removed`,
+      DELETE FROM ${schema}.records r USING old WHERE r.time = old.time AND r.id = old.id RETURNING 1 AS removed`,
     values: [instant],
   };
 }

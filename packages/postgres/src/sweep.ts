@@ -11,6 +11,7 @@ import {
   withPeriod,
 } from "@calotype/core/stores";
 import { type Database, type Row, readText, toClock } from "./database.js";
+import type { MonthKeeper } from "./months.js";
 import type { Owner } from "./owner.js";
 import { isRefusal } from "./postgres-error.js";
 
@@ -38,7 +39,7 @@ interface Ended {
  */
 export function createSweep(
   database: Database,
-  { schema, owner }: { schema: string; owner: Owner },
+  { schema, owner, months }: { schema: string; owner: Owner; months: MonthKeeper },
 ): Ledger["sweep"] {
   const findLost = async (own: boolean, except: readonly string[]): Promise<readonly Row[]> =>
     await database.run({
@@ -119,6 +120,7 @@ export function createSweep(
           SELECT id FROM ${schema}.owners WHERE alive_until <= ${toClock("$1")} AND id <> $2 FOR UPDATE SKIP LOCKED)`,
       values: [owner.now(), owner.id],
     });
+    await database.run({ sql: `SELECT ${schema}.forget_unread()`, values: [] });
     await database.run({
       sql: `SELECT ${schema}.forget_alerts(${toClock("$1")} - ${MAX_ALERT_AGE_MS} * interval '1 millisecond')`,
       values: [owner.now()],
@@ -129,6 +131,7 @@ export function createSweep(
     const { records, failures } = await endLost(onLost, own);
     if (own) await leave();
     await forgetDead();
+    await months.run();
     reportFailures(failures, onFailure);
     return records.toSorted(compareAge);
   };

@@ -1,9 +1,9 @@
 import { Pool } from "pg";
 import { expect, it, onTestFinished } from "vitest";
 import { createPostgresLedger, type PostgresLedger } from "./create-postgres-ledger.js";
-import type { PostgresPool } from "./pool.js";
 import { describeWithPostgres } from "./testing/describe-with-postgres.js";
 import { holdOf, recordOf } from "./testing/entries.js";
+import { recordStatements } from "./testing/record-statements.js";
 
 /** More rows than any call of this file should read. */
 const MANY = 20_000;
@@ -25,9 +25,13 @@ await describeWithPostgres("the work of a call that is made alone", ({ url, name
   it("is one statement for each hold, settlement and release", async () => {
     const { pool, schema } = await openOnOneConnection();
     const statements: string[] = [];
-    const ledger = createPostgresLedger({ pool: recordStatements(pool, statements), schema });
+    const ledger = createPostgresLedger({
+      pool: recordStatements(pool, (sql) => void statements.push(sql)),
+      schema,
+    });
     onTestFinished(async () => await ledger.close());
-    await ledger.ready();
+    // The first call also says what this process delivers.
+    await ledger.balance("me");
     const sentBy = async (call: () => Promise<unknown>): Promise<string[]> => {
       statements.length = 0;
       await call();
@@ -77,24 +81,6 @@ async function holdAndSettle(ledger: PostgresLedger, id: string): Promise<void> 
   const daily = { budget: "1", period: { unit: "day", timeZone: "Asia/Tokyo" } } as const;
   await ledger.hold(holdOf({ id: `${id}_daily`, amount: "0.001", ...daily }));
   await ledger.settle(recordOf({ id: `${id}_daily`, charge: "0.001" }));
-}
-
-/** A pool whose connections note each statement that is sent. */
-function recordStatements(pool: Pool, statements: string[]): PostgresPool {
-  const recording: Pick<PostgresPool, "connect"> = {
-    connect: async () => {
-      const client = await pool.connect();
-      return {
-        query: async (query) => {
-          statements.push(query.text);
-          return await client.query(query);
-        },
-        release: (destroy) => client.release(destroy),
-        on: (event, listener) => client.on(event, listener),
-      };
-    },
-  };
-  return Object.assign(Object.create(pool), recording);
 }
 
 /** Adds callers, open holds and records that the statistics of the tables do not know. */

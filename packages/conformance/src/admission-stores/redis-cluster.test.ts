@@ -1,8 +1,9 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { createMemoryAdmissionStore } from "@calotype/core";
 import { createRedisAdmissionStore } from "@calotype/redis";
 import { Cluster, Redis } from "ioredis";
 import { createCluster } from "redis";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { compareStores } from "../admission-suite/compare-stores.js";
 import {
   countAdmitted,
@@ -13,10 +14,17 @@ import {
   slotOf,
   windowOf,
 } from "../admission-suite/requests.js";
+import { describeAdmissionStore } from "../admission-suite.js";
 import { describeWithService } from "../support/needs-service.js";
 import { type RedisCluster, startRedisCluster } from "../support/redis-cluster.js";
 import { REDIS_SERVER } from "../support/redis-server.js";
-import { createPrefix, findKeys, PATIENT_SECONDS, type RedisClient } from "../support/redis-service.js";
+import {
+  createPrefix,
+  findKeys,
+  PATIENT_SECONDS,
+  type RedisClient,
+  SLACK_MS,
+} from "../support/redis-service.js";
 import { isFull } from "../support/test-run.js";
 
 const CLIENTS: readonly (readonly [
@@ -47,7 +55,7 @@ await describeWithService(REDIS_SERVER, (program) => {
   });
   afterAll(() => cluster?.remove());
 
-  describe.each(CLIENTS)("a cluster of three nodes with %s", (_name, connect) => {
+  describe.each(CLIENTS)("a cluster of three nodes with replicas, with %s", (_name, connect) => {
     const prefix = createPrefix();
     const ends: (() => void)[] = [];
     let client: RedisClient | undefined;
@@ -60,14 +68,26 @@ await describeWithService(REDIS_SERVER, (program) => {
       for (const end of ends) end();
     });
     let opened = 0;
-    const open = () => {
+    const open = (own = prefix) => {
       if (client === undefined) throw new Error("The client is open only while tests run.");
       return createRedisAdmissionStore({
         client,
-        prefix: `${prefix}${opened++}:`,
+        prefix: `${own}${opened++}:`,
         deadlineSeconds: PATIENT_SECONDS,
       });
     };
+
+    if (isFull()) {
+      describeAdmissionStore("on a cluster", () => ({
+        store: open(createPrefix()),
+        now: Date.now,
+        // A timer may fire a millisecond early.
+        advance: (ms) => sleep(ms + 2),
+        slackMs: SLACK_MS,
+        // The servers end with the test.
+        close: async () => {},
+      }));
+    }
 
     it("counts each caller exactly on any node", async () => {
       const store = open();
@@ -101,9 +121,13 @@ await describeWithService(REDIS_SERVER, (program) => {
     });
 
     it("decides like the memory store on random requests", async () => {
-      const kinds = await compareStores(() => createMemoryAdmissionStore(), open, {
-        runs: isFull() ? 100 : 25,
-      });
+      const kinds = await compareStores(
+        () => createMemoryAdmissionStore(),
+        () => open(),
+        {
+          runs: isFull() ? 100 : 25,
+        },
+      );
       expect(kinds.size).toBe(7);
     });
 
@@ -124,6 +148,44 @@ await describeWithService(REDIS_SERVER, (program) => {
         );
       }
     });
+  });
+});
+
+/** How long a test waits until a replica has taken the place of its master. */
+const FAILOVER_MS = 30_000;
+
+await describeWithService(REDIS_SERVER, (program) => {
+  // The servers need half a minute to notice it.
+  if (!isFull()) return;
+  it("a store on a cluster goes on with the counts of a master that was lost, on its replica", {
+    timeout: 90_000,
+  }, async () => {
+    const cluster = await startRedisCluster(program);
+    const client = new Cluster(cluster.nodes.map(({ port }) => ({ host: "127.0.0.1", port })));
+    try {
+      const store = createRedisAdmissionStore({
+        client,
+        prefix: createPrefix(),
+        deadlineSeconds: PATIENT_SECONDS,
+      });
+      const requests = Array.from({ length: 12 }, (_, at) => ({
+        caller: `caller ${at}`,
+        windows: [windowOf({ limit: 1, windowMs: 600_000 })],
+      }));
+      for (const request of requests) expect((await store.admit(requestOf(request))).kind).toBe("admitted");
+      await cluster.nodes[0]?.stop();
+      await vi.waitFor(
+        async () => {
+          for (const request of requests) {
+            expect((await store.admit(requestOf(request))).kind).toBe("limited");
+          }
+        },
+        { timeout: FAILOVER_MS, interval: 500 },
+      );
+    } finally {
+      client.disconnect();
+      await cluster.remove();
+    }
   });
 });
 

@@ -14,15 +14,20 @@ import { describeTasks } from "../task-suite.js";
 
 const STORE = { isDurable: true, isShared: true };
 
-/** The money, the outbox, and the callers, whose changes are told by LISTEN. */
+/**
+ * The money, the outbox, and the callers.
+ *
+ * @param tellsOthers whether LISTEN works, which tells the changes of callers
+ */
 export function describePostgresBasics(
   title: string,
   open: OpenLedger<PostgresLedger>,
   randomRuns: number,
+  tellsOthers = true,
 ): void {
   describeLedger(title, open, { ...STORE, randomRuns });
   describeOutboxes(title, open, STORE);
-  describeCallers(title, open, { ...STORE, tellsOthers: true });
+  describeCallers(title, open, { ...STORE, tellsOthers });
 }
 
 /** What else the ledger can do. */

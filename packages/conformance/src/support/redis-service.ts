@@ -36,7 +36,7 @@ export function useNodeRedis(url: string): () => RedisClientType {
 /** Longer than any delay of a busy machine. */
 export const PATIENT_SECONDS = 20;
 /** The delay of a timer on a busy machine. */
-const SLACK_MS = 700;
+export const SLACK_MS = 700;
 
 /** Opens stores with a unique prefix, over the client of the test. */
 export function openRedisStore(

@@ -1,6 +1,7 @@
 import type { Logger } from "../logger.js";
 import { finishWithin, isPromiseLike } from "../util/async.js";
-import type { EntryFailure, MinimalLedger } from "./ledger.js";
+import { type EntryFailure, type MinimalLedger, OUTBOX_READERS } from "./ledger.js";
+import { findAbility } from "./ledger-ability.js";
 import type { UsageRecord } from "./records.js";
 
 /** Delivers the entries of one kind that an outbox has, each at least once. */
@@ -62,6 +63,7 @@ export const LEASE_MS = 30_000;
 
 /** Creates the delivery of the records of a gateway. */
 export function createRecordDelivery({ ledger, send, logger }: DeliveryParts): Delivery {
+  findAbility(ledger, OUTBOX_READERS)?.setReader("record", send !== undefined);
   const onUnreadable = onceForEachId(({ id, error }) => {
     logger.error(
       { requestId: id, err: error },

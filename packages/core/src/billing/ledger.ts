@@ -146,3 +146,15 @@ export interface KeptHoldStore {
 
 /** Finds what lets another process continue a request. */
 export const KEPT_HOLDS: LedgerAbility<KeptHoldStore> = { methods: ["keepUpstream", "takeKept"] };
+
+/** A ledger of several processes that leaves out entries of its outbox which no process delivers. */
+export interface OutboxReaders {
+  /**
+   * Says whether this process delivers entries of this kind, before its first hold. If it does, no process leaves them out from
+   * then on. A kind of which nothing is said counts as delivered.
+   */
+  setReader(kind: "record" | "alert", isRead: boolean): void;
+}
+
+/** Finds what leaves out entries that no process delivers. */
+export const OUTBOX_READERS: LedgerAbility<OutboxReaders> = { methods: ["setReader"] };

@@ -1,4 +1,111 @@
 /**
+ * The function that makes holds.
+ *
+ * @param recorded those of the ids that have a record, in SQL
+ */
+export const writeMakeHolds = (recorded: string): string => `CREATE OR REPLACE FUNCTION {schema}.make_holds(
+    p_ids text[], p_callers text[], p_amounts numeric[], p_budgets numeric[], p_ttl_ms float8[], p_holds text[],
+    p_owner uuid, p_lease_ms float8, p_now_ms float8, p_patience_ms float8
+  ) RETURNS TABLE (refused bigint, settled_then numeric, held_then numeric) LANGUAGE plpgsql {settings} AS $$
+  DECLARE
+    instant timestamptz := coalesce(to_timestamp(p_now_ms / 1000), clock_timestamp());
+    lease interval := p_lease_ms * interval '1 millisecond';
+    recorded text[];
+    granted boolean[] := array_fill(false, ARRAY[cardinality(p_ids)]);
+    periods text[] := array_fill(NULL::text, ARRAY[cardinality(p_ids)]);
+    item record;
+    its_caller text;
+    its_period text;
+    added numeric; -- to the balance of the caller
+    period_settled numeric;
+    period_held numeric; -- with what was added
+  BEGIN
+    -- The timer of the process is not enough: the process may have been paused for longer than its lease.
+    IF NOT EXISTS (SELECT FROM {schema}.owners WHERE id = p_owner AND alive_until > instant + lease / 2) THEN
+      INSERT INTO {schema}.owners (id, alive_until) VALUES (p_owner, instant + lease)
+        ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until;
+    END IF;
+    PERFORM {schema}.lock_balances(p_callers);
+    -- The caller of this statement has given up by now.
+    IF clock_timestamp() > statement_timestamp() + p_patience_ms * interval '1 millisecond' THEN
+      RAISE query_canceled USING MESSAGE = 'The balances were locked for longer than a hold may take.';
+    END IF;
+    -- A release locks the balances as well, so it either sees these holds or is seen here.
+    IF EXISTS (SELECT FROM {schema}.released_holds WHERE id = ANY (p_ids)) THEN
+      RAISE integrity_constraint_violation USING MESSAGE = 'The hold was released before it was made.';
+    END IF;
+    -- The time after the wait for the locks: a hold never counts in a period that ended before the hold was checked.
+    instant := coalesce(to_timestamp(p_now_ms / 1000), clock_timestamp());
+    recorded := ${recorded};
+    FOR item IN
+      SELECT i.place, i.caller, coalesce(i.amount, 0) AS amount, i.budget, b.settled, b.held, b.budget AS known_budget,
+          CASE WHEN i.budget IS NOT NULL THEN {schema}.choose_period(i.hold, instant) END AS period
+        FROM unnest(p_ids, p_callers, p_amounts, p_budgets, p_holds)
+          WITH ORDINALITY AS i (id, caller, amount, budget, hold, place)
+        CROSS JOIN LATERAL (SELECT * FROM {schema}.balances WHERE caller = i.caller OFFSET 0) b
+        WHERE NOT EXISTS (SELECT FROM {schema}.holds h WHERE h.id = i.id OFFSET 0) AND i.id <> ALL (recorded)
+        ORDER BY b.caller, period NULLS FIRST, i.place
+    LOOP
+      IF item.caller IS DISTINCT FROM its_caller THEN
+        its_caller := item.caller;
+        its_period := NULL;
+        added := 0;
+      END IF;
+      IF item.period IS DISTINCT FROM its_period THEN
+        its_period := item.period;
+        SELECT p.settled, p.held INTO period_settled, period_held FROM {schema}.period_balances p
+          WHERE p.caller = item.caller AND p.period = item.period;
+        IF NOT FOUND THEN
+          period_settled := 0;
+          period_held := 0;
+        END IF;
+      END IF;
+      IF (CASE WHEN item.period IS NULL THEN item.settled + item.held + added ELSE period_settled + period_held END)
+          + item.amount > item.budget THEN
+        refused := item.place;
+        settled_then := trim_scale(CASE WHEN item.period IS NULL THEN item.settled ELSE period_settled END);
+        held_then := trim_scale(CASE WHEN item.period IS NULL THEN item.held + added ELSE period_held END);
+        RETURN NEXT;
+      ELSE
+        added := added + item.amount;
+        period_held := period_held + item.amount;
+        granted[item.place] := true;
+        periods[item.place] := item.period;
+        -- Alerts follow the budget that is in use. It seldom changes.
+        IF (CASE WHEN item.period IS NULL THEN item.budget END) IS DISTINCT FROM item.known_budget THEN
+          UPDATE {schema}.balances SET budget = CASE WHEN item.period IS NULL THEN item.budget END
+            WHERE caller = item.caller;
+        END IF;
+      END IF;
+    END LOOP;
+    FOR item IN
+      WITH made AS (
+        INSERT INTO {schema}.holds (id, caller, amount, expires_at, hold, owner, period)
+          SELECT i.id, i.caller, i.amount, instant + i.ttl_ms * interval '1 millisecond',
+              {schema}.with_field(i.hold, 'periodKey', periods[i.place])::json, p_owner, periods[i.place]
+            FROM unnest(p_ids, p_callers, p_amounts, p_ttl_ms, p_holds)
+              WITH ORDINALITY AS i (id, caller, amount, ttl_ms, hold, place)
+            WHERE granted[i.place]
+          ON CONFLICT DO NOTHING
+          RETURNING caller, amount, period
+      ), change AS (
+        SELECT caller, sum(amount) AS held FROM made GROUP BY caller HAVING sum(amount) <> 0
+      ), balanced AS (
+        UPDATE {schema}.balances b SET held = trim_scale(b.held + change.held)
+          FROM change WHERE b.caller = ANY (ARRAY(SELECT caller FROM change)) AND b.caller = change.caller
+      )
+      SELECT m.caller, m.period, coalesce(sum(m.amount), 0) AS held FROM made m WHERE m.period IS NOT NULL
+        GROUP BY m.caller, m.period
+    LOOP
+      INSERT INTO {schema}.period_balances AS p (caller, period, held, budget)
+        VALUES (item.caller, item.period, trim_scale(item.held),
+          (SELECT i.budget FROM unnest(p_callers, p_budgets) AS i (caller, budget)
+            WHERE i.caller = item.caller AND i.budget IS NOT NULL LIMIT 1))
+        ON CONFLICT (caller, period) DO UPDATE SET held = trim_scale(p.held + excluded.held), budget = excluded.budget;
+    END LOOP;
+  END $$;`;
+
+/**
  * Balances of periods, and alerts about budgets. A step of `MIGRATIONS`. The rows of periods and alerts of a caller are
  * changed only while its balance is locked. Processes of an older version call `settle`, `release` and `end_lost` as before.
  */
@@ -104,107 +211,7 @@ export const BUDGET_PERIODS = `
   END $$;
 
   -- As before, but a hold counts in its period too.
-  CREATE OR REPLACE FUNCTION {schema}.make_holds(
-    p_ids text[], p_callers text[], p_amounts numeric[], p_budgets numeric[], p_ttl_ms float8[], p_holds text[],
-    p_owner uuid, p_lease_ms float8, p_now_ms float8, p_patience_ms float8
-  ) RETURNS TABLE (refused bigint, settled_then numeric, held_then numeric) LANGUAGE plpgsql {settings} AS $$
-  DECLARE
-    instant timestamptz := coalesce(to_timestamp(p_now_ms / 1000), clock_timestamp());
-    lease interval := p_lease_ms * interval '1 millisecond';
-    recorded text[];
-    granted boolean[] := array_fill(false, ARRAY[cardinality(p_ids)]);
-    periods text[] := array_fill(NULL::text, ARRAY[cardinality(p_ids)]);
-    item record;
-    its_caller text;
-    its_period text;
-    added numeric; -- to the balance of the caller
-    period_settled numeric;
-    period_held numeric; -- with what was added
-  BEGIN
-    -- The timer of the process is not enough: the process may have been paused for longer than its lease.
-    IF NOT EXISTS (SELECT FROM {schema}.owners WHERE id = p_owner AND alive_until > instant + lease / 2) THEN
-      INSERT INTO {schema}.owners (id, alive_until) VALUES (p_owner, instant + lease)
-        ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until;
-    END IF;
-    PERFORM {schema}.lock_balances(p_callers);
-    -- The caller of this statement has given up by now.
-    IF clock_timestamp() > statement_timestamp() + p_patience_ms * interval '1 millisecond' THEN
-      RAISE query_canceled USING MESSAGE = 'The balances were locked for longer than a hold may take.';
-    END IF;
-    -- A release locks the balances as well, so it either sees these holds or is seen here.
-    IF EXISTS (SELECT FROM {schema}.released_holds WHERE id = ANY (p_ids)) THEN
-      RAISE integrity_constraint_violation USING MESSAGE = 'The hold was released before it was made.';
-    END IF;
-    -- The time after the wait for the locks: a hold never counts in a period that ended before the hold was checked.
-    instant := coalesce(to_timestamp(p_now_ms / 1000), clock_timestamp());
-    recorded := {schema}.find_records(p_ids);
-    FOR item IN
-      SELECT i.place, i.caller, coalesce(i.amount, 0) AS amount, i.budget, b.settled, b.held, b.budget AS known_budget,
-          CASE WHEN i.budget IS NOT NULL THEN {schema}.choose_period(i.hold, instant) END AS period
-        FROM unnest(p_ids, p_callers, p_amounts, p_budgets, p_holds)
-          WITH ORDINALITY AS i (id, caller, amount, budget, hold, place)
-        CROSS JOIN LATERAL (SELECT * FROM {schema}.balances WHERE caller = i.caller OFFSET 0) b
-        WHERE NOT EXISTS (SELECT FROM {schema}.holds h WHERE h.id = i.id OFFSET 0) AND i.id <> ALL (recorded)
-        ORDER BY b.caller, period NULLS FIRST, i.place
-    LOOP
-      IF item.caller IS DISTINCT FROM its_caller THEN
-        its_caller := item.caller;
-        its_period := NULL;
-        added := 0;
-      END IF;
-      IF item.period IS DISTINCT FROM its_period THEN
-        its_period := item.period;
-        SELECT p.settled, p.held INTO period_settled, period_held FROM {schema}.period_balances p
-          WHERE p.caller = item.caller AND p.period = item.period;
-        IF NOT FOUND THEN
-          period_settled := 0;
-          period_held := 0;
-        END IF;
-      END IF;
-      IF (CASE WHEN item.period IS NULL THEN item.settled + item.held + added ELSE period_settled + period_held END)
-          + item.amount > item.budget THEN
-        refused := item.place;
-        settled_then := trim_scale(CASE WHEN item.period IS NULL THEN item.settled ELSE period_settled END);
-        held_then := trim_scale(CASE WHEN item.period IS NULL THEN item.held + added ELSE period_held END);
-        RETURN NEXT;
-      ELSE
-        added := added + item.amount;
-        period_held := period_held + item.amount;
-        granted[item.place] := true;
-        periods[item.place] := item.period;
-        -- Alerts follow the budget that is in use. It seldom changes.
-        IF (CASE WHEN item.period IS NULL THEN item.budget END) IS DISTINCT FROM item.known_budget THEN
-          UPDATE {schema}.balances SET budget = CASE WHEN item.period IS NULL THEN item.budget END
-            WHERE caller = item.caller;
-        END IF;
-      END IF;
-    END LOOP;
-    FOR item IN
-      WITH made AS (
-        INSERT INTO {schema}.holds (id, caller, amount, expires_at, hold, owner, period)
-          SELECT i.id, i.caller, i.amount, instant + i.ttl_ms * interval '1 millisecond',
-              {schema}.with_field(i.hold, 'periodKey', periods[i.place])::json, p_owner, periods[i.place]
-            FROM unnest(p_ids, p_callers, p_amounts, p_ttl_ms, p_holds)
-              WITH ORDINALITY AS i (id, caller, amount, ttl_ms, hold, place)
-            WHERE granted[i.place]
-          ON CONFLICT DO NOTHING
-          RETURNING caller, amount, period
-      ), change AS (
-        SELECT caller, sum(amount) AS held FROM made GROUP BY caller HAVING sum(amount) <> 0
-      ), balanced AS (
-        UPDATE {schema}.balances b SET held = trim_scale(b.held + change.held)
-          FROM change WHERE b.caller = ANY (ARRAY(SELECT caller FROM change)) AND b.caller = change.caller
-      )
-      SELECT m.caller, m.period, coalesce(sum(m.amount), 0) AS held FROM made m WHERE m.period IS NOT NULL
-        GROUP BY m.caller, m.period
-    LOOP
-      INSERT INTO {schema}.period_balances AS p (caller, period, held, budget)
-        VALUES (item.caller, item.period, trim_scale(item.held),
-          (SELECT i.budget FROM unnest(p_callers, p_budgets) AS i (caller, budget)
-            WHERE i.caller = item.caller AND i.budget IS NOT NULL LIMIT 1))
-        ON CONFLICT (caller, period) DO UPDATE SET held = trim_scale(p.held + excluded.held), budget = excluded.budget;
-    END LOOP;
-  END $$;
+  ${writeMakeHolds("{schema}.find_records(p_ids)")}
 
   -- Removes unresolved and released records, which settled ones are about to replace, and returns their periods. The
   -- balances are locked. Replaces remove_unsettled.

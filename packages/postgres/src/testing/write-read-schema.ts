@@ -76,8 +76,9 @@ export async function readTables(pool: Pool, schema: string): Promise<readonly T
         [schema, name],
       );
       const key = await pool.query<{ name: string }>(
-        `SELECT a.attname AS name FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
-         WHERE i.indrelid = format('%I.%I', $1::text, $2::text)::regclass AND i.indisprimary ORDER BY array_position(i.indkey, a.attnum)`,
+        `SELECT a.attname AS name FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY ((i.indkey::int2[])[:i.indnkeyatts - 1])
+           JOIN pg_class c ON c.oid = i.indrelid
+         WHERE c.oid = format('%I.%I', $1::text, $2::text)::regclass AND (i.indisprimary OR (c.relkind = 'p' AND i.indisunique)) ORDER BY array_position(i.indkey, a.attnum)`,
         [schema, name],
       );
       const shown = columns.rows.filter((column) => !INTERNAL.has(column.name));

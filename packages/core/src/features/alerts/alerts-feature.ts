@@ -1,5 +1,6 @@
 import { PERIOD_NEEDS_STORE } from "../../auth/check-caller.js";
 import { createDelivery } from "../../billing/delivery.js";
+import { OUTBOX_READERS } from "../../billing/ledger.js";
 import { findAbility } from "../../billing/ledger-ability.js";
 import type { Chore } from "../../contract/chore.js";
 import type { Feature } from "../../kernel/feature.js";
@@ -35,6 +36,7 @@ export function alerts<Options extends RelatedOptions = RelatedOptions>({
       }
       const endpoints = webhooks && (() => webhooks.currentEndpoints(kernel));
       const outbox = findAbility(ledger, OUTBOX);
+      findAbility(ledger, OUTBOX_READERS)?.setReader("alert", (onBudget ?? endpoints) !== undefined);
       return { chores: [createAlertDelivery({ outbox, onBudget, endpoints, logger })] };
     },
   };
