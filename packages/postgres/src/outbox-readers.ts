@@ -4,7 +4,7 @@ import type { Database } from "./database.js";
 const KINDS = ["record", "alert"] as const;
 
 /** A kind of entries that may be left out. */
-export type ReaderKind = (typeof KINDS)[number];
+type ReaderKind = (typeof KINDS)[number];
 
 /** Says in the database what this process delivers. Entries are written while any process of the fleet delivers them. */
 export interface Readers {

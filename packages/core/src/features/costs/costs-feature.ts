@@ -10,17 +10,8 @@ import { checkFeatureOptions, findTypeProblems, throwProblems } from "../../opti
 import { formatPath } from "../../util/parse-fields.js";
 import { overlaps } from "../../util/series.js";
 import { createPricedCosts, REPORTED_COSTS } from "./channel-costs.js";
-import { channelSchema, costsSchema } from "./costs-schema.js";
+import { type CostsOptions, channelSchema, costsSchema } from "./costs-schema.js";
 import { createCostRanking } from "./rank-by-cost.js";
-
-/** The options of {@link costs}. */
-export interface CostsOptions {
-  /**
-   * Which of the usable channels of the highest priority gets a request. `"priority"`: all of them, by their weights. `"cost"`: those
-   * with the lowest cost, as far as it is known, by their weights. Default `"priority"`.
-   */
-  readonly routing?: "priority" | "cost" | undefined;
-}
 
 /** What requests cost the operator, for channels with `costs`. */
 export function costs(options: CostsOptions = {}): Feature {
