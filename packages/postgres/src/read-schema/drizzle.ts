@@ -48,7 +48,7 @@ export const records = calotype.table(
     tokens: bigint("tokens", { mode: "bigint" }),
     cost: numeric("cost"),
   },
-  (table) => [primaryKey({ columns: [table.id] })],
+  (table) => [primaryKey({ columns: [table.time, table.id] })],
 );
 
 export const hourlyTotals = calotype.table(

@@ -19,7 +19,7 @@ const INDEXES = [
  */
 export const writeKey = (table: string, concurrently = ""): string =>
   `CREATE UNIQUE INDEX ${concurrently} records_key ON {schema}.${table} (time, id)
-    INCLUDE (caller, model, channel, images, charge, state)`;
+    INCLUDE (caller, model, channel, images, charge, state, cost)`;
 
 /**
  * A partition of the records for each month. A step of `MIGRATIONS`. The records that exist become one partition, without being
@@ -56,7 +56,7 @@ export const MONTHLY_RECORDS = `
     EXECUTE ${literal("CREATE TABLE {schema}.records (LIKE {schema}.")} || old_name
       || ' INCLUDING DEFAULTS) PARTITION BY RANGE (time)';
     CREATE UNIQUE INDEX records_by_time ON {schema}.records (time, id)
-      INCLUDE (caller, model, channel, images, charge, state);
+      INCLUDE (caller, model, channel, images, charge, state, cost);
     CREATE INDEX records_by_caller ON {schema}.records (caller, time, id);
     CREATE INDEX records_by_model ON {schema}.records (model, time, id);
     CREATE INDEX records_by_channel ON {schema}.records (channel, time, id);

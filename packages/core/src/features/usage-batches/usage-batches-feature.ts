@@ -1,4 +1,5 @@
 import { createDelivery, type Delivery, type DeliveryParts, onceForEachId } from "../../billing/delivery.js";
+import { OUTBOX_READERS } from "../../billing/ledger.js";
 import { findAbility } from "../../billing/ledger-ability.js";
 import type { UsageRecord } from "../../billing/records.js";
 import type { Feature } from "../../kernel/feature.js";
@@ -42,6 +43,7 @@ function createBatchDelivery(
 ): Delivery {
   const outbox = findAbility(ledger, RECORDS_IN_ORDER);
   throwProblems(findBatchProblems({ onUsage: send, ledger }));
+  findAbility(ledger, OUTBOX_READERS)?.setReader("record", true);
   const onUnreadable = onceForEachId(({ id, error }) =>
     logger.error(
       { requestId: id, err: error },
