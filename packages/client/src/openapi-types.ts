@@ -274,6 +274,166 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/chat/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make images with a chat completion
+         * @description The last message of the user has the prompt and the images. Further fields are those of `/v1/images/generations`. Only if the operator turned it on.
+         */
+        post: operations["createChatCompletion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1beta/models/{model}:generateContent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make images with Google's request and response
+         * @description Below `/v1` too. The last content of the user has the prompt and the images. Only if the operator turned it on.
+         */
+        post: operations["generateContent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1beta/models/{model}:streamGenerateContent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * As generateContent, with an event for each image
+         * @description Only if the operator turned it on.
+         */
+        post: operations["streamGenerateContent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/services/aigc/image-generation/generation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Submit a task with DashScope's request
+         * @description `multimodal-generation/generation` takes tasks too, with the same header. Only if the operator turned it on.
+         */
+        post: operations["createDashScopeTask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/services/aigc/text2image/image-synthesis": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Submit a task as DashScope's older SDKs do
+         * @description Only if the operator turned it on.
+         */
+        post: operations["createTextToImageTask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/services/aigc/image2image/image-synthesis": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Submit an edit as DashScope's older SDKs do
+         * @description Only if the operator turned it on.
+         */
+        post: operations["createImageToImageTask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{task_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a task in DashScope's shape
+         * @description Only if the operator turned it on.
+         */
+        get: operations["readDashScopeTask"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{task_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a task that was not sent yet
+         * @description Only if the operator turned it on.
+         */
+        post: operations["cancelDashScopeTask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1425,6 +1585,194 @@ export interface components {
             index: number;
             image: components["schemas"]["Image"];
         };
+        ChatCompletionRequest: {
+            /** @description The service's name of the model. */
+            model: string;
+            messages: {
+                /** @description `user`, or that of a message that is not read. */
+                role: string;
+                /** @description Text, or parts of the types `text` and `image_url`. */
+                content?: string | {
+                    [key: string]: unknown;
+                }[];
+            }[];
+            /** @description Whether the images are sent as events. */
+            stream?: boolean | null;
+            /** @description As OpenRouter has it: `aspect_ratio`, `image_size`. */
+            image_config?: {
+                [key: string]: unknown;
+            };
+        };
+        ChatCompletion: {
+            /** @description The id of the completion. */
+            id: string;
+            /** @constant */
+            object: "chat.completion";
+            /** @description When the images were made, in seconds since 1970. */
+            created: number;
+            /** @description The service's name of the model. */
+            model: string;
+            choices: {
+                /** @description 0 */
+                index: number;
+                message: {
+                    /** @constant */
+                    role: "assistant";
+                    /** @description Markdown with the images that have links. */
+                    content: string;
+                    images: {
+                        /** @constant */
+                        type: "image_url";
+                        /** @description The index of the image, from 0. */
+                        index: number;
+                        image_url: {
+                            /** @description A link, or a data URL. */
+                            url: string;
+                        };
+                    }[];
+                };
+                /** @description `stop` at the end. */
+                finish_reason: string | null;
+            }[];
+            usage?: {
+                /** @description The tokens of the request. */
+                prompt_tokens: number;
+                /** @description The tokens of the images. */
+                completion_tokens: number;
+                /** @description All tokens. */
+                total_tokens: number;
+            };
+        };
+        /** @description A chunk, or at the end an object with `error` in its place. The stream ends with `data: [DONE]`. */
+        ChatCompletionChunk: {
+            /** @description The id of the completion. */
+            id: string;
+            /** @constant */
+            object: "chat.completion.chunk";
+            /** @description When the request came, in seconds since 1970. */
+            created: number;
+            /** @description The service's name of the model. */
+            model: string;
+            choices: {
+                /** @description 0 */
+                index: number;
+                delta: {
+                    /** @constant */
+                    role?: "assistant";
+                    /** @description Markdown with the images that have links. */
+                    content?: string;
+                    images?: {
+                        /** @constant */
+                        type: "image_url";
+                        /** @description The index of the image, from 0. */
+                        index: number;
+                        image_url: {
+                            /** @description A link, or a data URL. */
+                            url: string;
+                        };
+                    }[];
+                };
+                /** @description `stop` at the end. */
+                finish_reason: string | null;
+            }[];
+            usage?: {
+                /** @description The tokens of the request. */
+                prompt_tokens: number;
+                /** @description The tokens of the images. */
+                completion_tokens: number;
+                /** @description All tokens. */
+                total_tokens: number;
+            };
+        };
+        GenerateContentRequest: {
+            /** @description Parts are `text`, `inlineData` or `fileData`. */
+            contents: {
+                [key: string]: unknown;
+            }[];
+            /** @description `candidateCount`, `seed`, `imageConfig` and what the model itself takes. */
+            generationConfig?: {
+                [key: string]: unknown;
+            };
+        };
+        GenerateContentResponse: {
+            /** @description Absent in an event that has the usage only. */
+            candidates?: {
+                /** @description The index of the image, from 0. */
+                index: number;
+                content: {
+                    /** @constant */
+                    role: "model";
+                    parts: {
+                        [key: string]: unknown;
+                    }[];
+                };
+                /** @constant */
+                finishReason: "STOP";
+            }[];
+            usageMetadata?: {
+                /** @description The tokens of the request. */
+                promptTokenCount?: number;
+                /** @description The tokens of the images. */
+                candidatesTokenCount?: number;
+                /** @description All tokens. */
+                totalTokenCount?: number;
+            };
+            /** @description The service's name of the model. */
+            modelVersion: string;
+            /** @description The id of the request. */
+            responseId: string;
+        };
+        GeminiErrorBody: {
+            error: {
+                /** @description The HTTP status. */
+                code: number;
+                /** @description Google's name of the error. */
+                status: string;
+                /** @description What was wrong, and what to send instead. */
+                message: string;
+                /** @description The gateway's code as `reason`. */
+                details: {
+                    [key: string]: unknown;
+                }[];
+            };
+        };
+        DashScopeTaskRequest: {
+            /** @description The service's name of the model. */
+            model: string;
+            /** @description `messages`, or `prompt` and images. */
+            input: {
+                [key: string]: unknown;
+            };
+            parameters?: {
+                [key: string]: unknown;
+            };
+        };
+        DashScopeTask: {
+            /** @description The id of the request. */
+            request_id: string;
+            output?: {
+                /** @description The id of the task. */
+                task_id: string;
+                /** @enum {string} */
+                task_status: "PENDING" | "RUNNING" | "SUCCEEDED" | "FAILED" | "CANCELED" | "UNKNOWN";
+                /** @description The images, as image generation has them. */
+                choices?: {
+                    [key: string]: unknown;
+                }[];
+                /** @description The images, as image synthesis has them. */
+                results?: {
+                    [key: string]: unknown;
+                }[];
+                /** @description Why it failed. */
+                code?: string;
+                /** @description Why it failed. */
+                message?: string;
+            };
+            usage?: {
+                /** @description The number of images. */
+                image_count: number;
+            };
+        };
     };
     responses: {
         /** @description The request is wrong, or the provider refused it. Codes: `invalid_request_error`, `upstream_rejected`. */
@@ -1849,6 +2197,31 @@ export interface components {
                 "application/json": components["schemas"]["DashScopeError"];
             };
         };
+        /** @description An error in Google's shape. */
+        GeminiError: {
+            headers: {
+                "x-request-id": components["headers"]["x-request-id"];
+                "cache-control": components["headers"]["cache-control"];
+                "x-calotype-charge": components["headers"]["x-calotype-charge"];
+                "retry-after": components["headers"]["retry-after"];
+                "x-should-retry": components["headers"]["x-should-retry"];
+                "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                ratelimit: components["headers"]["ratelimit"];
+                "x-ratelimit-limit-requests": components["headers"]["x-ratelimit-limit-requests"];
+                "x-ratelimit-remaining-requests": components["headers"]["x-ratelimit-remaining-requests"];
+                "x-ratelimit-reset-requests": components["headers"]["x-ratelimit-reset-requests"];
+                "x-ratelimit-limit-images": components["headers"]["x-ratelimit-limit-images"];
+                "x-ratelimit-remaining-images": components["headers"]["x-ratelimit-remaining-images"];
+                "x-ratelimit-reset-images": components["headers"]["x-ratelimit-reset-images"];
+                "x-calotype-original-request-id": components["headers"]["x-calotype-original-request-id"];
+                "www-authenticate": components["headers"]["www-authenticate"];
+                allow: components["headers"]["allow"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["GeminiErrorBody"];
+            };
+        };
         /** @description Codes: `file_not_found`, `method_not_allowed`, `file_expired`, `range_not_satisfiable`, `internal_error`, `gateway_unavailable`, `gateway_closed`. */
         FileError: {
             headers: {
@@ -1877,6 +2250,10 @@ export interface components {
         "prefer-wait": string;
         /** @description With a task: the names of the caller's endpoints that get a message about its end. */
         "x-calotype-webhook": string;
+        /** @description `enable`: DashScope's SDKs send it for tasks. */
+        "x-dashscope-async": "enable";
+        /** @description `sse`: the only format of this stream. */
+        alt: "sse";
         /** @description The name of a model. A slash in it may be encoded. */
         model: string;
         /** @description The id of a task of the caller. */
@@ -2744,6 +3121,550 @@ export interface operations {
             405: components["responses"]["Error405"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];
+        };
+    };
+    createChatCompletion: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeats with the same key make no second image for a day. Another body with the same key is a 422. */
+                "idempotency-key"?: components["parameters"]["idempotency-key"];
+                /** @description Up to 8 tags for the usage record, such as `team=design, job=42`. */
+                "x-calotype-tags"?: components["parameters"]["x-calotype-tags"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * For example: {
+                 *       "model": "seedream-4-5-251128",
+                 *       "messages": [
+                 *         {
+                 *           "role": "user",
+                 *           "content": "a red fox"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChatCompletionRequest"];
+            };
+        };
+        responses: {
+            /** @description The images, or with `stream: true` chunks with an image each. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "cache-control": components["headers"]["cache-control"];
+                    "x-calotype-ignored": components["headers"]["x-calotype-ignored"];
+                    "x-calotype-size": components["headers"]["x-calotype-size"];
+                    "x-calotype-charge": components["headers"]["x-calotype-charge"];
+                    "x-calotype-original-request-id": components["headers"]["x-calotype-original-request-id"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "x-ratelimit-limit-requests": components["headers"]["x-ratelimit-limit-requests"];
+                    "x-ratelimit-remaining-requests": components["headers"]["x-ratelimit-remaining-requests"];
+                    "x-ratelimit-reset-requests": components["headers"]["x-ratelimit-reset-requests"];
+                    "x-ratelimit-limit-images": components["headers"]["x-ratelimit-limit-images"];
+                    "x-ratelimit-remaining-images": components["headers"]["x-ratelimit-remaining-images"];
+                    "x-ratelimit-reset-images": components["headers"]["x-ratelimit-reset-images"];
+                    "x-accel-buffering": components["headers"]["x-accel-buffering"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatCompletion"];
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            502: components["responses"]["Error502"];
+            503: components["responses"]["Error503"];
+            504: components["responses"]["Error504"];
+            default: components["responses"]["ProviderError"];
+        };
+    };
+    generateContent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeats with the same key make no second image for a day. Another body with the same key is a 422. */
+                "idempotency-key"?: components["parameters"]["idempotency-key"];
+                /** @description Up to 8 tags for the usage record, such as `team=design, job=42`. */
+                "x-calotype-tags"?: components["parameters"]["x-calotype-tags"];
+            };
+            path: {
+                /** @description The name of a model. A slash in it may be encoded. */
+                model: components["parameters"]["model"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * For example: {
+                 *       "contents": [
+                 *         {
+                 *           "role": "user",
+                 *           "parts": [
+                 *             {
+                 *               "text": "a red fox"
+                 *             }
+                 *           ]
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["GenerateContentRequest"];
+            };
+        };
+        responses: {
+            /** @description One candidate for each image. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "cache-control": components["headers"]["cache-control"];
+                    "x-calotype-ignored": components["headers"]["x-calotype-ignored"];
+                    "x-calotype-size": components["headers"]["x-calotype-size"];
+                    "x-calotype-charge": components["headers"]["x-calotype-charge"];
+                    "x-calotype-original-request-id": components["headers"]["x-calotype-original-request-id"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "x-ratelimit-limit-requests": components["headers"]["x-ratelimit-limit-requests"];
+                    "x-ratelimit-remaining-requests": components["headers"]["x-ratelimit-remaining-requests"];
+                    "x-ratelimit-reset-requests": components["headers"]["x-ratelimit-reset-requests"];
+                    "x-ratelimit-limit-images": components["headers"]["x-ratelimit-limit-images"];
+                    "x-ratelimit-remaining-images": components["headers"]["x-ratelimit-remaining-images"];
+                    "x-ratelimit-reset-images": components["headers"]["x-ratelimit-reset-images"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GenerateContentResponse"];
+                };
+            };
+            400: components["responses"]["GeminiError"];
+            401: components["responses"]["GeminiError"];
+            403: components["responses"]["GeminiError"];
+            404: components["responses"]["GeminiError"];
+            405: components["responses"]["GeminiError"];
+            408: components["responses"]["GeminiError"];
+            409: components["responses"]["GeminiError"];
+            413: components["responses"]["GeminiError"];
+            415: components["responses"]["GeminiError"];
+            422: components["responses"]["GeminiError"];
+            429: components["responses"]["GeminiError"];
+            500: components["responses"]["GeminiError"];
+            502: components["responses"]["GeminiError"];
+            503: components["responses"]["GeminiError"];
+            504: components["responses"]["GeminiError"];
+            default: components["responses"]["GeminiError"];
+        };
+    };
+    streamGenerateContent: {
+        parameters: {
+            query: {
+                /** @description `sse`: the only format of this stream. */
+                alt: components["parameters"]["alt"];
+            };
+            header?: {
+                /** @description Repeats with the same key make no second image for a day. Another body with the same key is a 422. */
+                "idempotency-key"?: components["parameters"]["idempotency-key"];
+                /** @description Up to 8 tags for the usage record, such as `team=design, job=42`. */
+                "x-calotype-tags"?: components["parameters"]["x-calotype-tags"];
+            };
+            path: {
+                /** @description The name of a model. A slash in it may be encoded. */
+                model: components["parameters"]["model"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * For example: {
+                 *       "contents": [
+                 *         {
+                 *           "role": "user",
+                 *           "parts": [
+                 *             {
+                 *               "text": "a red fox"
+                 *             }
+                 *           ]
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["GenerateContentRequest"];
+            };
+        };
+        responses: {
+            /** @description The images. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "cache-control": components["headers"]["cache-control"];
+                    "x-calotype-ignored": components["headers"]["x-calotype-ignored"];
+                    "x-calotype-size": components["headers"]["x-calotype-size"];
+                    "x-calotype-charge": components["headers"]["x-calotype-charge"];
+                    "x-calotype-original-request-id": components["headers"]["x-calotype-original-request-id"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "x-ratelimit-limit-requests": components["headers"]["x-ratelimit-limit-requests"];
+                    "x-ratelimit-remaining-requests": components["headers"]["x-ratelimit-remaining-requests"];
+                    "x-ratelimit-reset-requests": components["headers"]["x-ratelimit-reset-requests"];
+                    "x-ratelimit-limit-images": components["headers"]["x-ratelimit-limit-images"];
+                    "x-ratelimit-remaining-images": components["headers"]["x-ratelimit-remaining-images"];
+                    "x-ratelimit-reset-images": components["headers"]["x-ratelimit-reset-images"];
+                    "x-accel-buffering": components["headers"]["x-accel-buffering"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["GeminiError"];
+            401: components["responses"]["GeminiError"];
+            403: components["responses"]["GeminiError"];
+            404: components["responses"]["GeminiError"];
+            405: components["responses"]["GeminiError"];
+            408: components["responses"]["GeminiError"];
+            409: components["responses"]["GeminiError"];
+            413: components["responses"]["GeminiError"];
+            415: components["responses"]["GeminiError"];
+            422: components["responses"]["GeminiError"];
+            429: components["responses"]["GeminiError"];
+            500: components["responses"]["GeminiError"];
+            502: components["responses"]["GeminiError"];
+            503: components["responses"]["GeminiError"];
+            504: components["responses"]["GeminiError"];
+            default: components["responses"]["GeminiError"];
+        };
+    };
+    createDashScopeTask: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `enable`: DashScope's SDKs send it for tasks. */
+                "x-dashscope-async": components["parameters"]["x-dashscope-async"];
+                /** @description Repeats with the same key make no second image for a day. Another body with the same key is a 422. */
+                "idempotency-key"?: components["parameters"]["idempotency-key"];
+                /** @description Up to 8 tags for the usage record, such as `team=design, job=42`. */
+                "x-calotype-tags"?: components["parameters"]["x-calotype-tags"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * For example: {
+                 *       "model": "image-max",
+                 *       "input": {
+                 *         "messages": [
+                 *           {
+                 *             "role": "user",
+                 *             "content": [
+                 *               {
+                 *                 "text": "a red fox"
+                 *               }
+                 *             ]
+                 *           }
+                 *         ]
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["DashScopeTaskRequest"];
+            };
+        };
+        responses: {
+            /** @description The task. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "cache-control": components["headers"]["cache-control"];
+                    "x-calotype-ignored": components["headers"]["x-calotype-ignored"];
+                    "x-calotype-size": components["headers"]["x-calotype-size"];
+                    "x-calotype-charge": components["headers"]["x-calotype-charge"];
+                    "x-calotype-original-request-id": components["headers"]["x-calotype-original-request-id"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "x-ratelimit-limit-requests": components["headers"]["x-ratelimit-limit-requests"];
+                    "x-ratelimit-remaining-requests": components["headers"]["x-ratelimit-remaining-requests"];
+                    "x-ratelimit-reset-requests": components["headers"]["x-ratelimit-reset-requests"];
+                    "x-ratelimit-limit-images": components["headers"]["x-ratelimit-limit-images"];
+                    "x-ratelimit-remaining-images": components["headers"]["x-ratelimit-remaining-images"];
+                    "x-ratelimit-reset-images": components["headers"]["x-ratelimit-reset-images"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DashScopeTask"];
+                };
+            };
+            400: components["responses"]["DashScopeError"];
+            401: components["responses"]["DashScopeError"];
+            403: components["responses"]["DashScopeError"];
+            404: components["responses"]["DashScopeError"];
+            405: components["responses"]["DashScopeError"];
+            408: components["responses"]["DashScopeError"];
+            409: components["responses"]["DashScopeError"];
+            413: components["responses"]["DashScopeError"];
+            415: components["responses"]["DashScopeError"];
+            422: components["responses"]["DashScopeError"];
+            429: components["responses"]["DashScopeError"];
+            500: components["responses"]["DashScopeError"];
+            502: components["responses"]["DashScopeError"];
+            503: components["responses"]["DashScopeError"];
+            504: components["responses"]["DashScopeError"];
+            default: components["responses"]["DashScopeError"];
+        };
+    };
+    createTextToImageTask: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `enable`: DashScope's SDKs send it for tasks. */
+                "x-dashscope-async": components["parameters"]["x-dashscope-async"];
+                /** @description Repeats with the same key make no second image for a day. Another body with the same key is a 422. */
+                "idempotency-key"?: components["parameters"]["idempotency-key"];
+                /** @description Up to 8 tags for the usage record, such as `team=design, job=42`. */
+                "x-calotype-tags"?: components["parameters"]["x-calotype-tags"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * For example: {
+                 *       "model": "image-max",
+                 *       "input": {
+                 *         "messages": [
+                 *           {
+                 *             "role": "user",
+                 *             "content": [
+                 *               {
+                 *                 "text": "a red fox"
+                 *               }
+                 *             ]
+                 *           }
+                 *         ]
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["DashScopeTaskRequest"];
+            };
+        };
+        responses: {
+            /** @description The task. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "cache-control": components["headers"]["cache-control"];
+                    "x-calotype-ignored": components["headers"]["x-calotype-ignored"];
+                    "x-calotype-size": components["headers"]["x-calotype-size"];
+                    "x-calotype-charge": components["headers"]["x-calotype-charge"];
+                    "x-calotype-original-request-id": components["headers"]["x-calotype-original-request-id"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "x-ratelimit-limit-requests": components["headers"]["x-ratelimit-limit-requests"];
+                    "x-ratelimit-remaining-requests": components["headers"]["x-ratelimit-remaining-requests"];
+                    "x-ratelimit-reset-requests": components["headers"]["x-ratelimit-reset-requests"];
+                    "x-ratelimit-limit-images": components["headers"]["x-ratelimit-limit-images"];
+                    "x-ratelimit-remaining-images": components["headers"]["x-ratelimit-remaining-images"];
+                    "x-ratelimit-reset-images": components["headers"]["x-ratelimit-reset-images"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DashScopeTask"];
+                };
+            };
+            400: components["responses"]["DashScopeError"];
+            401: components["responses"]["DashScopeError"];
+            403: components["responses"]["DashScopeError"];
+            404: components["responses"]["DashScopeError"];
+            405: components["responses"]["DashScopeError"];
+            408: components["responses"]["DashScopeError"];
+            409: components["responses"]["DashScopeError"];
+            413: components["responses"]["DashScopeError"];
+            415: components["responses"]["DashScopeError"];
+            422: components["responses"]["DashScopeError"];
+            429: components["responses"]["DashScopeError"];
+            500: components["responses"]["DashScopeError"];
+            502: components["responses"]["DashScopeError"];
+            503: components["responses"]["DashScopeError"];
+            504: components["responses"]["DashScopeError"];
+            default: components["responses"]["DashScopeError"];
+        };
+    };
+    createImageToImageTask: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `enable`: DashScope's SDKs send it for tasks. */
+                "x-dashscope-async": components["parameters"]["x-dashscope-async"];
+                /** @description Repeats with the same key make no second image for a day. Another body with the same key is a 422. */
+                "idempotency-key"?: components["parameters"]["idempotency-key"];
+                /** @description Up to 8 tags for the usage record, such as `team=design, job=42`. */
+                "x-calotype-tags"?: components["parameters"]["x-calotype-tags"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * For example: {
+                 *       "model": "image-max",
+                 *       "input": {
+                 *         "messages": [
+                 *           {
+                 *             "role": "user",
+                 *             "content": [
+                 *               {
+                 *                 "text": "a red fox"
+                 *               }
+                 *             ]
+                 *           }
+                 *         ]
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["DashScopeTaskRequest"];
+            };
+        };
+        responses: {
+            /** @description The task. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "cache-control": components["headers"]["cache-control"];
+                    "x-calotype-ignored": components["headers"]["x-calotype-ignored"];
+                    "x-calotype-size": components["headers"]["x-calotype-size"];
+                    "x-calotype-charge": components["headers"]["x-calotype-charge"];
+                    "x-calotype-original-request-id": components["headers"]["x-calotype-original-request-id"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "x-ratelimit-limit-requests": components["headers"]["x-ratelimit-limit-requests"];
+                    "x-ratelimit-remaining-requests": components["headers"]["x-ratelimit-remaining-requests"];
+                    "x-ratelimit-reset-requests": components["headers"]["x-ratelimit-reset-requests"];
+                    "x-ratelimit-limit-images": components["headers"]["x-ratelimit-limit-images"];
+                    "x-ratelimit-remaining-images": components["headers"]["x-ratelimit-remaining-images"];
+                    "x-ratelimit-reset-images": components["headers"]["x-ratelimit-reset-images"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DashScopeTask"];
+                };
+            };
+            400: components["responses"]["DashScopeError"];
+            401: components["responses"]["DashScopeError"];
+            403: components["responses"]["DashScopeError"];
+            404: components["responses"]["DashScopeError"];
+            405: components["responses"]["DashScopeError"];
+            408: components["responses"]["DashScopeError"];
+            409: components["responses"]["DashScopeError"];
+            413: components["responses"]["DashScopeError"];
+            415: components["responses"]["DashScopeError"];
+            422: components["responses"]["DashScopeError"];
+            429: components["responses"]["DashScopeError"];
+            500: components["responses"]["DashScopeError"];
+            502: components["responses"]["DashScopeError"];
+            503: components["responses"]["DashScopeError"];
+            504: components["responses"]["DashScopeError"];
+            default: components["responses"]["DashScopeError"];
+        };
+    };
+    readDashScopeTask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a task of the caller. */
+                task_id: components["parameters"]["task_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The task. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "cache-control": components["headers"]["cache-control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DashScopeTask"];
+                };
+            };
+            400: components["responses"]["DashScopeError"];
+            401: components["responses"]["DashScopeError"];
+            403: components["responses"]["DashScopeError"];
+            404: components["responses"]["DashScopeError"];
+            405: components["responses"]["DashScopeError"];
+            408: components["responses"]["DashScopeError"];
+            409: components["responses"]["DashScopeError"];
+            413: components["responses"]["DashScopeError"];
+            415: components["responses"]["DashScopeError"];
+            422: components["responses"]["DashScopeError"];
+            429: components["responses"]["DashScopeError"];
+            500: components["responses"]["DashScopeError"];
+            502: components["responses"]["DashScopeError"];
+            503: components["responses"]["DashScopeError"];
+            504: components["responses"]["DashScopeError"];
+            default: components["responses"]["DashScopeError"];
+        };
+    };
+    cancelDashScopeTask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a task of the caller. */
+                task_id: components["parameters"]["task_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is cancelled. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "cache-control": components["headers"]["cache-control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DashScopeTask"];
+                };
+            };
+            400: components["responses"]["DashScopeError"];
+            401: components["responses"]["DashScopeError"];
+            403: components["responses"]["DashScopeError"];
+            404: components["responses"]["DashScopeError"];
+            405: components["responses"]["DashScopeError"];
+            408: components["responses"]["DashScopeError"];
+            409: components["responses"]["DashScopeError"];
+            413: components["responses"]["DashScopeError"];
+            415: components["responses"]["DashScopeError"];
+            422: components["responses"]["DashScopeError"];
+            429: components["responses"]["DashScopeError"];
+            500: components["responses"]["DashScopeError"];
+            502: components["responses"]["DashScopeError"];
+            503: components["responses"]["DashScopeError"];
+            504: components["responses"]["DashScopeError"];
+            default: components["responses"]["DashScopeError"];
         };
     };
 }

@@ -37,7 +37,8 @@ export {
   continuedCalls,
 } from "./features/continued-calls/continued-calls-feature.js";
 export { cors } from "./features/cors/cors-feature.js";
-export { type CostsOptions, costs } from "./features/costs/costs-feature.js";
+export { costs } from "./features/costs/costs-feature.js";
+export type { CostsOptions } from "./features/costs/rank-by-cost.js";
 export { dashscopeTasks } from "./features/dashscope-tasks/dashscope-tasks-feature.js";
 export { type EstimatesApi, type EstimatesOptions, estimates } from "./features/estimate/estimate-feature.js";
 export { geminiEndpoint } from "./features/gemini-endpoint/gemini-endpoint-feature.js";

@@ -31,6 +31,12 @@ interface Output {
   readonly results?: readonly { readonly url: string }[];
 }
 
+interface TaskResult {
+  readonly request_id: string;
+  readonly output: Output;
+  readonly usage?: { readonly image_count?: number };
+}
+
 const PYTHON = "dashscope/1.26.0; python/3.11.7; platform/Linux-x86_64; processor/x86_64";
 const JAVA = "dashscope/2.22.4; java/17.0.13; platform/Linux; processor/amd64";
 const MESSAGES = [{ role: "user", content: [{ text: "2 images of a fox" }] }];
@@ -73,7 +79,7 @@ it.each(SDKS)("$name makes a task, and wait returns its images", async ({ path, 
   ] as const;
   const bytes = Buffer.from(JSON.stringify({ model: QWEN_IMAGE_2, ...body }));
 
-  const submitted = readOutput(
+  const { output: submitted } = readResult(
     await sendOnWire(url, {
       method: "POST",
       path: `/api/v1/services/aigc/${path}`,
@@ -86,16 +92,29 @@ it.each(SDKS)("$name makes a task, and wait returns its images", async ({ path, 
       body: bytes,
     }),
   );
-  let output = submitted;
+  let result: TaskResult = { request_id: "", output: submitted };
   await vi.waitFor(async () => {
     const task = { method: "GET", path: `/api/v1/tasks/${submitted.task_id}`, headers } as const;
-    output = readOutput(await sendOnWire(url, task));
-    expect(["FAILED", "CANCELED", "SUCCEEDED", "UNKNOWN"]).toContain(output.task_status);
+    result = readResult(await sendOnWire(url, task));
+    expect(["FAILED", "CANCELED", "SUCCEEDED", "UNKNOWN"]).toContain(result.output.task_status);
   });
 
   expect(submitted.task_status).toBe("PENDING");
-  expect(output.task_status).toBe("SUCCEEDED");
-  expect((await fetch(readLink(output) ?? "")).headers.get("content-type")).toMatch(/^image\//);
+  // What `ImageGenerationOutput` and `ImageGenerationUsage` of Java read, apart from the images.
+  const time = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}$/);
+  expect(result).toMatchObject({
+    request_id: expect.stringMatching(/^req_/),
+    output: {
+      task_id: submitted.task_id,
+      task_status: "SUCCEEDED",
+      finished: true,
+      submit_time: time,
+      end_time: time,
+      task_metrics: { TOTAL: 2, SUCCEEDED: 2, FAILED: 0 },
+    },
+    usage: { image_count: 2 },
+  });
+  expect((await fetch(readLink(result.output) ?? "")).headers.get("content-type")).toMatch(/^image\//);
   expect(sentUpstream(providers())).toMatchObject([
     { input: { messages: [{ content: [{ text: "2 images of a fox" }] }] }, parameters: { n: 2 } },
   ]);
@@ -103,8 +122,7 @@ it.each(SDKS)("$name makes a task, and wait returns its images", async ({ path, 
 });
 
 /** The SDKs read a response only if its status is 200. */
-function readOutput({ status, text }: ReadResponse): Output {
+function readResult({ status, text }: ReadResponse): TaskResult {
   expect(status).toBe(200);
-  const { output }: { readonly output: Output } = JSON.parse(text);
-  return output;
+  return JSON.parse(text);
 }

@@ -8,10 +8,14 @@ import { CALLER_KEY, QWEN_IMAGE_2, SEEDREAM, serve } from "./support/serve.js";
 
 const providers = useProviders({ images: "tiny", millisecondsPerImage: 100 });
 
-async function connect(apiKey = CALLER_KEY) {
-  const { url, records } = await serve(providers(), { basePath: "/google", geminiEndpoint: true });
+async function connect(apiKey = CALLER_KEY, options: Parameters<typeof serve>[1] = {}) {
+  const { url, records } = await serve(providers(), {
+    basePath: "/google",
+    geminiEndpoint: true,
+    ...options,
+  });
   const client = new GoogleGenAI({ apiKey, httpOptions: { baseUrl: `${url}/google` } });
-  return { models: client.models, chats: client.chats, records };
+  return { models: client.models, chats: client.chats, records, url };
 }
 
 /** The getter `data` of the SDK writes a warning if there are several candidates. */
@@ -61,6 +65,29 @@ describe("@google/genai", () => {
     const second = await chat.sendMessage({ message: "an owl" });
     expect(second.usageMetadata?.totalTokenCount).toBeGreaterThan(0);
     expect(chat.getHistory(true)).toHaveLength(4);
+  });
+
+  it("reads each field of a result", async () => {
+    const { models } = await connect();
+    const made = await models.generateContent({ model: SEEDREAM, contents: "a fox" });
+
+    expect(made).toMatchObject({
+      candidates: [
+        {
+          index: 0,
+          finishReason: "STOP",
+          content: {
+            role: "model",
+            parts: [{ inlineData: { mimeType: expect.stringMatching(/^image\//), data: made.data } }],
+          },
+        },
+      ],
+      modelVersion: SEEDREAM,
+      responseId: expect.stringMatching(/^req_/),
+      usageMetadata: { candidatesTokenCount: expect.any(Number), totalTokenCount: expect.any(Number) },
+      sdkHttpResponse: { headers: { "x-request-id": made.responseId } },
+    });
+    expect(made.data).not.toBe("");
   });
 
   it("throws an ApiError with the status and the reason", async () => {

@@ -118,6 +118,18 @@ describe("a size and images are sent as the model takes them", () => {
   });
 });
 
+it.each<readonly [object, object]>([
+  [
+    { id: "a", polling_url: "https://api.eu.bfl.ai/v1/get_result?id=a" },
+    { path: "https://api.eu.bfl.ai/v1/get_result?id=a" },
+  ],
+  [{ id: "a" }, { path: "/get_result", query: { id: "a" } }],
+])("the job of %j is polled at %j", (response, expected) => {
+  const submission = bfl.jobs?.readSubmission({ ...response }, {} as ImageRequest);
+  const job = submission !== undefined && "job" in submission ? submission.job : undefined;
+  expect(job && bfl.jobs?.poll(job)).toEqual({ method: "GET", ...expected });
+});
+
 it("a state that is not known is not the end of a job", () => {
   expect(bfl.jobs?.readPoll({ status: "Queued" }, { id: "1" })).toEqual({ state: "pending" });
 });

@@ -10,8 +10,8 @@ import { checkFeatureOptions, findTypeProblems, throwProblems } from "../../opti
 import { formatPath } from "../../util/parse-fields.js";
 import { overlaps } from "../../util/series.js";
 import { createPricedCosts, REPORTED_COSTS } from "./channel-costs.js";
-import { type CostsOptions, channelSchema, costsSchema } from "./costs-schema.js";
-import { createCostRanking } from "./rank-by-cost.js";
+import { channelSchema, costsSchema } from "./costs-schema.js";
+import { type CostsOptions, createCostRanking } from "./rank-by-cost.js";
 
 /** What requests cost the operator, for channels with `costs`. */
 export function costs(options: CostsOptions = {}): Feature {

@@ -2,15 +2,7 @@ import * as z from "zod/mini";
 import { modelDetails } from "../../options/price-schema.js";
 import { name } from "../../options/schema-parts.js";
 import type { Fields } from "../../util/parse-fields.js";
-
-/** The options of `costs`. */
-export interface CostsOptions {
-  /**
-   * Which of the usable channels of the highest priority gets a request. `"priority"`: all of them, by their weights. `"cost"`: those
-   * with the lowest cost, as far as it is known, by their weights. Default `"priority"`.
-   */
-  readonly routing?: "priority" | "cost" | undefined;
-}
+import type { CostsOptions } from "./rank-by-cost.js";
 
 export const routing = /* @__PURE__ */ (() =>
   z.optional(z.enum(["priority", "cost"], 'must be "priority" or "cost"')))();

@@ -4,6 +4,15 @@ import type { RankChannels } from "../../channels/select.js";
 import { compareDecimals, type Decimal } from "../../util/decimal.js";
 import { haveSameFields } from "../../util/json.js";
 
+/** The options of `costs`. */
+export interface CostsOptions {
+  /**
+   * Which of the usable channels of the highest priority gets a request. `"priority"`: all of them, by their weights. `"cost"`: those
+   * with the lowest cost, as far as it is known, by their weights. Default `"priority"`.
+   */
+  readonly routing?: "priority" | "cost" | undefined;
+}
+
 interface CostRanking {
   readonly model: string;
   readonly bounds: RequestBounds;
