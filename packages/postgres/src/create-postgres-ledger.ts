@@ -137,7 +137,7 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
     await opening;
   };
   const readers = createReaders(database, schema);
-  // Not in the public `ready`, which may be called before a gateway says what it delivers.
+  // Not in the public `ready`, which may be called before a gateway says what it delivers. Nor in reports: a replica takes no writes.
   const ready = async (): Promise<void> => {
     await openOnce();
     await readers.register();
@@ -154,7 +154,11 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
   const tellAlerts = (): void => notifications.tell([{ kind: "alert" }]);
   const statements = createStatements(database, { schema, owner, unsureHolds, periods, tellAlerts });
   const writes = createWrites({ statements, unsureHolds, ready, timeoutMs });
-  const history = createHistory(database, { schema, ready, countOld: async () => await oldRecords.run() });
+  const history = createHistory(database, {
+    schema,
+    ready: openOnce,
+    countOld: async () => await oldRecords.run(),
+  });
   const keptHolds = createKeptHolds({ database, schema, owner, ready });
   const tasks = createTasks({ database, schema, owner, periods, notifications, ready, timeoutMs });
   const callers = createCallers(database, { schema, owner, notifications, ready });
@@ -202,15 +206,15 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
       await outbox.lease("record", { limit, leaseMs: lease, onUnreadable }),
     markDelivered: async (records) => await outbox.done("record", records),
     balance: async (caller) => {
-      await ready();
+      await openOnce();
       return await reports.balance(caller);
     },
     totals: async (by, filter, reportOptions) => {
-      await ready();
+      await openOnce();
       return await reports.totals(by, filter, reportOptions);
     },
     records: async function* (filter, reportOptions) {
-      await ready();
+      await openOnce();
       yield* reports.records(filter, reportOptions);
     },
     close: async () => await (closing ??= shutDown()),

@@ -147,7 +147,7 @@ describe("GET /v1/models", () => {
       billing: undefined,
     });
     const { body } = await send(`${url}/v1/models`);
-    expect(body.data?.map(({ id }) => id)).toEqual([PRO, LITE]);
+    expect(body.data?.map(({ id }) => id)).toEqual([PRO, LITE, "gemini-3.1-flash-image"]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { readCount } from "../families/shared.js";
 import type { Usage } from "../types.js";
-import { type JsonObject, toObject } from "../util/json.js";
+import { type JsonObject, omitMembers, toObject } from "../util/json.js";
 
 /**
  * Adds what OpenAI's `usage` must have to a provider's report. A count that is not known is what the others leave of the total.
@@ -27,7 +27,8 @@ export function completeUsage(report: unknown, read?: Usage): JsonObject {
 
 /** Such as `cost`, `cost_details` and `cost_in_usd_ticks`. */
 function withoutCosts(usage: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(usage).filter(([name]) => !/cost/i.test(name)));
+  const costs = Object.keys(usage).filter((name) => /cost/i.test(name));
+  return costs.length === 0 ? usage : omitMembers(usage, costs);
 }
 
 /** The members of the object keep their order. */
