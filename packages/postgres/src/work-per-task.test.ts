@@ -25,7 +25,7 @@ await describeWithPostgres("the work of a call about a task", ({ url, nameSchema
     });
     await migratePostgresLedger({ pool, schema });
     // The first call also says what this process delivers.
-    await ledger.balance("me");
+    await ledger.release("req_0");
     return {
       ledger,
       statements,
