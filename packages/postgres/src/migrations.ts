@@ -1,5 +1,6 @@
 import { BUDGET_PERIODS } from "./sql/budget-periods.js";
 import { CALLERS } from "./sql/callers.js";
+import { CHANGES_WITHOUT_NOTIFY } from "./sql/changes-without-notify.js";
 import { COSTS } from "./sql/costs.js";
 import { HOURLY_TOTALS } from "./sql/hourly-totals.js";
 import { KEPT_HOLDS } from "./sql/kept-holds.js";
@@ -7,7 +8,6 @@ import { LATE_RECORDS } from "./sql/late-records.js";
 import { MONTHLY_RECORDS } from "./sql/monthly-records.js";
 import { OUTBOX } from "./sql/outbox.js";
 import { OUTBOX_READERS } from "./sql/outbox-readers.js";
-import { QUIET_CHANGES } from "./sql/quiet-changes.js";
 import { REFUSALS } from "./sql/refusals.js";
 import { SENT_TASKS } from "./sql/sent-tasks.js";
 import { TASK_ENDS } from "./sql/task-ends.js";
@@ -548,7 +548,7 @@ export const MIGRATIONS: readonly string[] = [
   LATE_RECORDS,
   OUTBOX,
   COSTS,
-  [OUTBOX_READERS, QUIET_CHANGES].join(""),
+  [OUTBOX_READERS, CHANGES_WITHOUT_NOTIFY].join(""),
   MONTHLY_RECORDS,
 ];
 

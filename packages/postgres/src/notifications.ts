@@ -114,7 +114,7 @@ export function createNotifications(options: NotificationsOptions): Notification
   };
 }
 
-/** The shortest time between two statements that tell changes to other processes. */
+/** The shortest time between two statements that notify other processes. */
 const TELL_MS = 50;
 
 /** PostgreSQL limits a notification to 8,000 bytes. An id has at most 512 bytes, or 3,074 in JSON. */
@@ -123,7 +123,7 @@ const MOST_BYTES = 3_500;
 /** Tells changes to other processes, in one statement at a time. */
 interface Publisher {
   readonly add: (changes: readonly LedgerChange[]) => void;
-  /** Resolves when all changes so far were told, or could not be told. */
+  /** Resolves when the notifications of all changes so far were sent, or could not be sent. */
   readonly close: () => Promise<void>;
 }
 
@@ -142,7 +142,7 @@ function createPublisher({ database, channel, ownerId }: NotificationsOptions): 
           values: [channel, payloads],
         }));
       } catch {
-        // Other processes also look now and then, so this is only a delay.
+        // Other processes also poll, so a lost notification only delays them.
       }
       await wait(TELL_MS, stopping.signal);
     }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 import type { UsageRecord } from "@calotype/core";
+import { addDecimals, formatDecimal, readDecimal } from "@calotype/core/stores";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { recordOf, releasedOf, unresolvedOf } from "../ledger-suite/entries.js";
 import { type Listening, listen } from "../support/listen.js";
@@ -50,7 +51,8 @@ function createReplacingTable(): Engine {
         .map((line) => JSON.parse(line));
       for (const row of added) {
         if (Object.keys(row).toSorted().join() !== COLUMNS.join()) throw new Error("Unknown field found");
-        if (typeof row.charge !== "string") throw new Error("A charge that is no string may be rounded.");
+        if (typeof row.charge !== "string")
+          throw new Error("The charge must be a string: a number may be rounded.");
       }
       rows.push(...added);
     },
@@ -64,7 +66,7 @@ function createReplacingTable(): Engine {
       if (all.length === 0) return undefined;
       return {
         images: all.reduce((sum, { images }) => sum + Number(images), 0),
-        charge: String(all.reduce((sum, { charge }) => sum + Math.round(Number(charge) * 1e6), 0) / 1e6),
+        charge: formatDecimal(all.map(({ charge }) => readDecimal(String(charge))).reduce(addDecimals)),
       };
     },
     clear: () => void rows.splice(0),

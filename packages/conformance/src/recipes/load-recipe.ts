@@ -10,7 +10,7 @@ import { ROOT, readText } from "../support/workspace.js";
  *
  * @param path of the page
  * @param file the name in the first line of the block
- * @param addresses what stands in place of addresses in the code
+ * @param addresses the replacements of addresses in the code
  */
 export async function loadRecipe(
   path: string,

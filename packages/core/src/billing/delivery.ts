@@ -61,15 +61,20 @@ const BATCH = 100;
  */
 export const LEASE_MS = 30_000;
 
-/** Creates the delivery of the records of a gateway. */
-export function createRecordDelivery({ ledger, send, logger }: DeliveryParts): Delivery {
-  findAbility(ledger, OUTBOX_READERS)?.setReader("record", send !== undefined);
-  const onUnreadable = onceForEachId(({ id, error }) => {
+/** Logs each record that the ledger cannot read once. */
+export function logUnreadable(logger: Logger): (failure: EntryFailure) => void {
+  return onceForEachId(({ id, error }) => {
     logger.error(
       { requestId: id, err: error },
       "The ledger cannot read a usage record; it is not delivered.",
     );
   });
+}
+
+/** Creates the delivery of the records of a gateway. */
+export function createRecordDelivery({ ledger, send, logger }: DeliveryParts): Delivery {
+  findAbility(ledger, OUTBOX_READERS)?.setReader("record", send !== undefined);
+  const onUnreadable = logUnreadable(logger);
   return createDelivery(
     send && {
       name: "onUsage",

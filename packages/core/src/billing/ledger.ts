@@ -151,7 +151,7 @@ export const KEPT_HOLDS: LedgerAbility<KeptHoldStore> = { methods: ["keepUpstrea
 export interface OutboxReaders {
   /**
    * Says whether this process delivers entries of this kind, before its first hold. If it does, no process leaves them out from
-   * then on. A kind of which nothing is said counts as delivered.
+   * then on. A kind for which this was not called counts as delivered.
    */
   setReader(kind: "record" | "alert", isRead: boolean): void;
 }

@@ -3,7 +3,6 @@ import type { AttemptRecord, DecimalInput, MadeImage, Operation, PeriodicBudget,
 import { compareStrings } from "../util/compare-strings.js";
 import type { Writable } from "../util/writable.js";
 import type { BudgetPeriod } from "./budget.js";
-
 import type { Charge, ChargeDerivation, Price, RequestBounds } from "./charge.js";
 import type { CostLine, Outcome, RecordedCosts, SentTo } from "./outcome.js";
 import { chargeOutcome, type PriceBasis, toPriceBasis } from "./price-basis.js";

@@ -64,25 +64,30 @@ export const TEXT_TOKENS = 8_192;
 /** An input image with the highest `mediaResolution` of Gemini 3. Without the field it has 1,120 tokens. */
 const REFERENCE_TOKENS = 2_240;
 
+/** What Google's flash models have in common. */
+const FLASH = {
+  source: SOURCE,
+  checked: "2026-11",
+  size: {
+    presets: TIERS,
+    list: [...scale(SIZES_1K, 1, 2, 4, 0.5), ...scale(EXTREME_SIZES_1K, 1, 2, 4, 0.5)],
+  },
+  references: { max: 14 },
+  imagesPerCall: 1,
+  outputTokens: { "512": 747, "1K": 1_120, "2K": 1_680, "4K": 2_520 },
+  textTokens: TEXT_TOKENS,
+  referenceTokens: REFERENCE_TOKENS,
+} as const;
+
 /** The models of the family. Only data: `size.ts` chooses the size, `request.ts` applies the rest. */
 export const GEMINI_MODELS: readonly ModelRow[] = [
   {
+    ...FLASH,
     names: ["gemini-nano-banana-2.1"],
-    source: SOURCE,
-    checked: "2026-11",
     released: "2026-10-07",
     note:
       "Per million tokens: image output $30, text and thoughts $7.50, input $1.50. The tokens of 512, 2K and 4K are those of " +
       "`gemini-3.1-flash-image`; other sources say 400 for 512.",
-    size: {
-      presets: TIERS,
-      list: [...scale(SIZES_1K, 1, 2, 4, 0.5), ...scale(EXTREME_SIZES_1K, 1, 2, 4, 0.5)],
-    },
-    references: { max: 14 },
-    imagesPerCall: 1,
-    outputTokens: { "512": 747, "1K": 1_120, "2K": 1_680, "4K": 2_520 },
-    textTokens: TEXT_TOKENS,
-    referenceTokens: REFERENCE_TOKENS,
   },
   {
     names: ["gemini-3-pro-image"],
@@ -109,22 +114,12 @@ export const GEMINI_MODELS: readonly ModelRow[] = [
     referenceTokens: REFERENCE_TOKENS,
   },
   {
+    ...FLASH,
     names: ["gemini-3.1-flash-image"],
-    source: SOURCE,
-    checked: "2026-11",
     released: "2026-05-28",
     note:
       "Per million tokens: image output $60, text and thoughts $3, input $0.50. Deprecated since 2026-10-06, without a date of its " +
       "end (Google's changelog). Second-hand: that the Gemini API shut it down on 2026-10-29.",
-    size: {
-      presets: TIERS,
-      list: [...scale(SIZES_1K, 1, 2, 4, 0.5), ...scale(EXTREME_SIZES_1K, 1, 2, 4, 0.5)],
-    },
-    references: { max: 14 },
-    imagesPerCall: 1,
-    outputTokens: { "512": 747, "1K": 1_120, "2K": 1_680, "4K": 2_520 },
-    textTokens: TEXT_TOKENS,
-    referenceTokens: REFERENCE_TOKENS,
   },
   {
     names: ["gemini-2.5-flash-image"],

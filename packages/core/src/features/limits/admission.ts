@@ -191,7 +191,7 @@ function findLimits(call: NormalizedCall, moment: LimitedMoment): CallLimits {
   });
   if (moment === "all") return limits;
   if (moment === "submission") return { ...limits, concurrency: [] };
-  // A task has a queue of its own: it takes a slot when one is free, whoever waits for it.
+  // A task has a queue of its own: it takes a slot when one is free, also while requests wait.
   return { windows: [], concurrency: limits.concurrency };
 }
 

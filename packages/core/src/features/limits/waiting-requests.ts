@@ -50,9 +50,9 @@ export interface Wait {
   readonly retryMs: number;
 }
 
-/** Other processes release slots too, and do not tell. */
+/** How often the first request of a line looks for slots that other processes have released. */
 const POLL_MS = 250;
-/** So long the place of a process that has died keeps others waiting. */
+/** The lease of a place. A process that has died can delay other processes for this time. */
 const LEASE_MS = 5_000;
 /**
  * Renews a place in time. Some hosts report a disconnect only by `aborted`, and on Workers it is not certain that one request can

@@ -62,7 +62,7 @@ export function createTakenTasks(store: TaskStore, holds: Pick<Holds, "write">):
       return begun;
     }
     if (begun.kind === "unsure") taking.unsure = begun.error;
-    // A task that an earlier time marked as sent has not ended: nobody else ends it.
+    // An earlier time may have marked the task as sent. Then it has not ended, and must end here.
     if (begun.kind === "ended" && taking.unsure === undefined) forget(task.id, taking);
     else await give(task, taking);
     return undefined;

@@ -1,4 +1,4 @@
-import { createDelivery, type Delivery, type DeliveryParts, onceForEachId } from "../../billing/delivery.js";
+import { createDelivery, type Delivery, type DeliveryParts, logUnreadable } from "../../billing/delivery.js";
 import { OUTBOX_READERS } from "../../billing/ledger.js";
 import { findAbility } from "../../billing/ledger-ability.js";
 import type { UsageRecord } from "../../billing/records.js";
@@ -44,12 +44,7 @@ function createBatchDelivery(
   const outbox = findAbility(ledger, RECORDS_IN_ORDER);
   throwProblems(findBatchProblems({ onUsage: send, ledger }));
   findAbility(ledger, OUTBOX_READERS)?.setReader("record", true);
-  const onUnreadable = onceForEachId(({ id, error }) =>
-    logger.error(
-      { requestId: id, err: error },
-      "The ledger cannot read a usage record; it is not delivered.",
-    ),
-  );
+  const onUnreadable = logUnreadable(logger);
   let mayMoreWait = true;
   let hasDelivered = false;
   const delivery = createDelivery<RecordBatch>(

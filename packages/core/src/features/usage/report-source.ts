@@ -19,6 +19,6 @@ export function isReportSource(value: unknown): value is ReportSource {
   return findAbility(source, RECORDS) !== undefined && findAbility(source, USAGE_HISTORY) !== undefined;
 }
 
-/** What is wrong with a value that is none. */
+/** The message for a value that is not a source of reports. */
 export const NO_REPORT_SOURCE =
   "must have the functions records and totals, and history with the functions series, page, list and find";

@@ -47,7 +47,7 @@ export interface UsageTotal {
   readonly unresolved: number;
 }
 
-/** What requests cost the operator, of those whose cost is known. Exact decimal strings. */
+/** The costs of the requests whose cost is known. Exact decimal strings. */
 export interface CostSums {
   /** How many requests these are. The sums are of them alone. */
   readonly requests: number;

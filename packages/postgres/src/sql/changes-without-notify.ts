@@ -1,8 +1,8 @@
 /**
- * Changes are told to other processes outside of the transactions, see `notifications.ts`. A part of a step of `MIGRATIONS`. The
- * changes of processes of an older version are noticed when the others look.
+ * Transactions send no notifications: the ledger sends them afterwards, see `notifications.ts`. A part of a step of `MIGRATIONS`.
+ * Changes of processes of an older version are found by polling.
  */
-export const QUIET_CHANGES = `
+export const CHANGES_WITHOUT_NOTIFY = `
   CREATE OR REPLACE FUNCTION {schema}.tell(p_by uuid, p_is_queued boolean, p_has_message boolean, p_changed text[])
   RETURNS void LANGUAGE plpgsql AS $$
   BEGIN
