@@ -2,11 +2,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseDictionary, parseItem, parseList, serializeList, Token } from "structured-headers";
 import { describe, expect, it } from "vitest";
-import { findFiles, ROOT } from "../support/workspace.js";
 import { CALLER_HEADERS, jsonCall, SEEDREAM_BODY } from "../support/image-calls.js";
 import { sendByFetch } from "../support/send-by-fetch.js";
 import { SEEDREAM, startGateway } from "../support/test-gateway.js";
 import { useProviders } from "../support/use-providers.js";
+import { findFiles, ROOT } from "../support/workspace.js";
 import { expectCounts } from "./results.js";
 
 /** A case of httpwg's structured-field-tests. */
@@ -162,8 +162,7 @@ describe("RateLimit and RateLimit-Policy", () => {
         expect(policy.map(([name]) => name)).toEqual([
           ...["requests", "images", "model-requests", "model-images", "concurrent", "model-concurrent"],
         ]);
-        for (const [, parameters] of policy)
-          expect(parameters.get("q")).toBe(Math.min(limit, LARGEST));
+        for (const [, parameters] of policy) expect(parameters.get("q")).toBe(Math.min(limit, LARGEST));
         for (const [name, parameters] of state) {
           expect(policy.map(([other]) => other)).toContain(name);
           expect(parameters.get("r")).toSatisfy(Number.isInteger);
