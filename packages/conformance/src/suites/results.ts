@@ -12,6 +12,7 @@ export type StoredSuite =
   | "prism"
   | "proxies"
   | "radosgw"
+  | "reproducible-tarballs"
   | "slow-clients"
   | "software-bills"
   | "structured-fields";

@@ -91,15 +91,15 @@ const isInvalid = (vector: Vector): boolean => vector.must_fail === true;
 const USABLE = VECTORS.filter((vector) => isHeaderValue(asPreference(vector)));
 
 it("the parser that reads our headers here passes the vectors", () => {
-  for (const vector of VECTORS) {
-    const parsed = parse(vector);
-    if (isInvalid(vector)) expect({ ...vector, parsed }).toEqual({ ...vector, parsed: undefined });
-    else if (parsed !== undefined || vector.can_fail !== true)
-      expect({ name: vector.name, parsed: simplify(parsed) }).toEqual({
-        name: vector.name,
-        parsed: simplifyExpected(vector.expected),
-      });
-  }
+  const required = VECTORS.filter((vector) => parse(vector) !== undefined || vector.can_fail !== true);
+  const parsed = required.map((vector) => ({ name: vector.name, value: simplify(parse(vector)) }));
+
+  expect(parsed).toEqual(
+    required.map((vector) => ({
+      name: vector.name,
+      value: isInvalid(vector) ? undefined : simplifyExpected(vector.expected),
+    })),
+  );
 });
 
 describe("Prefer", () => {
@@ -120,17 +120,14 @@ describe("Prefer", () => {
     });
   });
 
-  it("has the integers of the vectors as its values, and ignores all else", async () => {
+  it("has the whole numbers of the vectors as its values, and ignores all else", async () => {
     const read = await openTask();
     for (const vector of USABLE.filter(({ header_type }) => header_type === "item")) {
-      const [value] = (parse(vector) ?? []) as readonly unknown[];
       const text = textOf(vector);
       // The value of `wait` is written in digits (RFC 7240, section 4.3), as a token or as a string. A comma ends it.
       const digits = /^[ \t]*"?(\d{1,9})"?[ \t]*(?:[;,].*)?$/.exec(text)?.[1];
       const expected = digits === undefined ? undefined : `wait=${Math.min(Number(digits), 60)}`;
       expect({ text, applied: await read(`wait=${text}`) }).toEqual({ text, applied: expected });
-      if (typeof value === "number" && Number.isInteger(value) && digits !== undefined)
-        expect(Number(digits)).toBe(value);
     }
   });
 });
@@ -160,7 +157,12 @@ describe("RateLimit and RateLimit-Policy", () => {
         expect(serializeList(policy)).toBe(headers["ratelimit-policy"]);
         expect(serializeList(state)).toBe(headers["ratelimit"]);
         expect(policy.map(([name]) => name)).toEqual([
-          ...["requests", "images", "model-requests", "model-images", "concurrent", "model-concurrent"],
+          "requests",
+          "images",
+          "model-requests",
+          "model-images",
+          "concurrent",
+          "model-concurrent",
         ]);
         for (const [, parameters] of policy) expect(parameters.get("q")).toBe(Math.min(limit, LARGEST));
         for (const [name, parameters] of state) {
