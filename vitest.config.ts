@@ -24,6 +24,7 @@ const FULL_ONLY = [
   "**/results/memory.test.ts",
   "**/fleet/task-kills.test.ts",
   "**/release/price-tests-npm.test.ts",
+  "**/suites/full/**",
   "**/whole-site.test.ts",
   // All tests of `npm test` run on Node 24.
   "packages/runtimes/src/node-24.test.ts",

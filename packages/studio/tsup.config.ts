@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from "node:fs";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { defineConfig } from "tsup";
@@ -11,9 +11,13 @@ const TYPES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
+/** The packages in the page and their licenses. The tarball has them in THIRD_PARTY_LICENSES.txt and in its bill of materials. */
+const LICENSES = "licenses.json";
+const licenses = readFileSync(join(PAGE, LICENSES));
+
 /** The files that vite has built: `[path, type, base64 of the gzipped bytes]`. */
 function readPage(): readonly (readonly [string, string, string])[] {
-  const paths = globSync("**/*.*", { cwd: PAGE }).toSorted();
+  const paths = globSync("**/*.*", { cwd: PAGE, exclude: [LICENSES] }).toSorted();
   if (paths.length === 0) throw new Error("dist/page is empty: run vite build first.");
   return paths.map((path) => {
     const type = TYPES[extname(path)];
@@ -30,6 +34,7 @@ export default defineConfig({
   sourcemap: true,
   splitting: false,
   clean: true, // also dist/page, which was read above
+  onSuccess: async () => writeFileSync(join(import.meta.dirname, "dist", LICENSES), licenses),
   external: ["#assets"],
   // A string: for anything else, esbuild names a source that does not exist in the source map.
   define: { BUILT_PAGE: JSON.stringify(JSON.stringify(readPage())) },

@@ -12,6 +12,7 @@ export default defineConfig({
   build: {
     outDir: fileURLToPath(new URL("dist/page", import.meta.url)),
     emptyOutDir: true,
+    license: { fileName: "licenses.json" },
     target: "es2023",
     // A data URL would need an exception in the Content-Security-Policy.
     assetsInlineLimit: 0,

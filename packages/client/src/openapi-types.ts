@@ -90,7 +90,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make images with Ark's own request and response */
+        /**
+         * Make images with Ark's own request and response
+         * @description For clients of Volcengine Ark. Fields are forwarded as they are, and the response is the provider's own.
+         */
         post: operations["createNativeImage"];
         delete?: never;
         options?: never;
@@ -107,7 +110,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make images with DashScope's own request and response */
+        /**
+         * Make images with DashScope's own request and response
+         * @description For clients of Alibaba Cloud Model Studio. The response is the provider's own.
+         */
         post: operations["createDashScopeImage"];
         delete?: never;
         options?: never;
@@ -122,7 +128,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the models that the key may use */
+        /**
+         * List the models that the key may use
+         * @description Each model with what it can do, and its price if the server shows it.
+         */
         get: operations["listModels"];
         put?: never;
         post?: never;
@@ -139,7 +148,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Describe a model */
+        /**
+         * Describe a model
+         * @description What the model can do, and its price if the server shows it.
+         */
         get: operations["retrieveModel"];
         put?: never;
         post?: never;
@@ -176,7 +188,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a task, or wait for its end */
+        /**
+         * Read a task, or wait for its end
+         * @description The result is in the task when it is completed. With `wait` or `Prefer: wait` the response comes at the end of the task, or when the time is over.
+         */
         get: operations["retrieveTask"];
         put?: never;
         post?: never;
@@ -193,7 +208,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Follow a task as events */
+        /**
+         * Follow a task as events
+         * @description An event for each change of the status and for each image.
+         */
         get: operations["followTask"];
         put?: never;
         post?: never;
@@ -212,7 +230,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Cancel a task that was not sent yet */
+        /**
+         * Cancel a task that was not sent yet
+         * @description Nothing is charged then. A task that was sent to the provider can no longer be cancelled.
+         */
         post: operations["cancelTask"];
         delete?: never;
         options?: never;
@@ -247,7 +268,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the parts of the server work */
+        /**
+         * Whether the parts of the server work
+         * @description For load balancers and monitoring.
+         */
         get: operations["readHealth"];
         put?: never;
         post?: never;
@@ -264,7 +288,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** This document */
+        /**
+         * This document
+         * @description For tools that make clients, and for pages that show it.
+         */
         get: operations["readDescription"];
         put?: never;
         post?: never;
@@ -1259,10 +1286,14 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description What was wrong. */
         ErrorDetails: {
             /** @description What was wrong, and what to send instead. */
             message: string;
-            /** @enum {string} */
+            /**
+             * @description The kind of the error, as OpenAI names kinds.
+             * @enum {string}
+             */
             type: "invalid_request_error" | "authentication_error" | "permission_error" | "insufficient_quota" | "rate_limit_error" | "server_error" | "upstream_error";
             /** @description The gateway's code, or the provider's. */
             code: ("invalid_request_error" | "invalid_api_key" | "not_signed_in" | "upstream_authentication_failed" | "model_not_allowed" | "insufficient_quota" | "request_refused" | "cross_site_request" | "model_not_priced" | "group_not_priced" | "not_found" | "file_not_found" | "task_not_found" | "model_not_found" | "method_not_allowed" | "request_timeout" | "idempotency_in_progress" | "idempotency_not_replayable" | "task_not_cancellable" | "file_expired" | "request_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "idempotency_conflict" | "upstream_rejected" | "rate_limit_exceeded" | "upstream_rate_limited" | "upstream_quota_exceeded" | "internal_error" | "body_already_read" | "task_input_lost" | "upstream_error" | "upstream_invalid_response" | "upstream_unreachable" | "upstream_no_image" | "outcome_unknown" | "task_result_lost" | "task_expired" | "task_queue_full" | "model_paused" | "overloaded" | "gateway_unavailable" | "gateway_closed" | "upstream_timeout") | (string & {});
@@ -1324,6 +1355,7 @@ export interface components {
             output_tokens?: number;
             /** @description All tokens. */
             total_tokens?: number;
+            /** @description The tokens of the request by their kind. */
             input_tokens_details?: {
                 /** @description If the kind of the input is not known, it is text. */
                 text_tokens?: number;
@@ -1331,13 +1363,16 @@ export interface components {
                 image_tokens?: number;
             };
         };
+        /** @description The images of a request. */
         ImagesResponse: {
             /** @description When the images were made, in seconds since 1970. */
             created: number;
             /** @description The service's name of the model. Family B has none. */
             model?: string;
+            /** @description One element for each image that was made. */
             data: components["schemas"]["Image"][];
             usage?: components["schemas"]["Usage"];
+            /** @description What else the provider reported. */
             extra?: {
                 /** @description The provider's id of the request (family B). */
                 request_id?: string;
@@ -1371,6 +1406,7 @@ export interface components {
             /** @description Both sides are multiples of this. */
             multiple_of?: number;
         };
+        /** @description What the model can do, and which values its fields take. */
         ModelCapabilities: {
             /** @description The endpoints of `/v1` that serve the model. */
             operations: ("generate" | "edit")[];
@@ -1403,6 +1439,7 @@ export interface components {
                 sizes: string[] | null;
             } | null;
         };
+        /** @description What a request would make and cost at most. */
         Estimate: {
             /** @description The service's name of the model. */
             model: string;
@@ -1415,10 +1452,14 @@ export interface components {
             /** @description Known fields that would have no effect. */
             ignored: string[];
         };
+        /** @description A model that the key may use. */
         Model: {
             /** @description The name to send as `model`. */
             id: string;
-            /** @constant */
+            /**
+             * @description Always `model`.
+             * @constant
+             */
             object: "model";
             /** @description When the provider released the model; 0 if that is not known, in seconds since 1970. */
             created: number;
@@ -1430,16 +1471,29 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description The models that the key may use. */
         ModelList: {
-            /** @constant */
+            /**
+             * @description Always `list`.
+             * @constant
+             */
             object: "list";
+            /** @description The models. */
             data: components["schemas"]["Model"][];
         };
+        /** @description A request whose response is fetched later. */
         Task: {
+            /** @description The id of the task. */
             id: string;
-            /** @constant */
+            /**
+             * @description Always `image.task`.
+             * @constant
+             */
             object: "image.task";
-            /** @enum {string} */
+            /**
+             * @description Where the task is. The last three are its end.
+             * @enum {string}
+             */
             status: "queued" | "in_progress" | "completed" | "failed" | "cancelled";
             /** @description When the task was submitted, in seconds since 1970. */
             created_at: number;
@@ -1449,7 +1503,10 @@ export interface components {
             ended_at?: number;
             /** @description The service's name of the model. */
             model: string;
-            /** @enum {string} */
+            /**
+             * @description What the request makes.
+             * @enum {string}
+             */
             operation: "generate" | "edit";
             /** @description The `x-request-id` of the submission. */
             request_id: string;
@@ -1460,8 +1517,12 @@ export interface components {
             /** @description Why the task failed. */
             error?: components["schemas"]["ErrorDetails"];
         };
+        /** @description A page of the caller's tasks. */
         TaskList: {
-            /** @constant */
+            /**
+             * @description Always `list`.
+             * @constant
+             */
             object: "list";
             /** @description The newest first, without `images` and `result`. */
             data: components["schemas"]["Task"][];
@@ -1469,8 +1530,10 @@ export interface components {
             first_id: string | null;
             /** @description The id of the last task: `after` of the next page. */
             last_id: string | null;
+            /** @description Whether there is a next page. */
             has_more: boolean;
         };
+        /** @description The state of the parts of the server. */
         Health: {
             /**
              * @description The store of money and records.
@@ -1490,7 +1553,10 @@ export interface components {
         };
         /** @description Native format: an image of the batch is finished. */
         ImagePartialSucceededEvent: {
-            /** @constant */
+            /**
+             * @description Always `image_generation.partial_succeeded`.
+             * @constant
+             */
             type: "image_generation.partial_succeeded";
             /** @description The provider's name of the model. */
             model?: string;
@@ -1507,12 +1573,18 @@ export interface components {
         };
         /** @description Native format: an image of the batch failed. */
         ImagePartialFailedEvent: {
-            /** @constant */
+            /**
+             * @description Always `image_generation.partial_failed`.
+             * @constant
+             */
             type: "image_generation.partial_failed";
         };
         /** @description Stream format `openai`: an image is finished. `usage` is in the last one, and 0 in those before it, unless the provider reports each image. In the native format: the generation ended, with `usage`. */
         ImageGenerationCompletedEvent: {
-            /** @constant */
+            /**
+             * @description Always `image_generation.completed`.
+             * @constant
+             */
             type: "image_generation.completed";
             /** @description When the image was made, in seconds since 1970. */
             created_at?: number;
@@ -1536,7 +1608,10 @@ export interface components {
         };
         /** @description Stream format `openai`: an image is finished. `usage` is in the last one, and 0 in those before it, unless the provider reports each image. In the native format: the generation ended, with `usage`. */
         ImageEditCompletedEvent: {
-            /** @constant */
+            /**
+             * @description Always `image_edit.completed`.
+             * @constant
+             */
             type: "image_edit.completed";
             /** @description When the image was made, in seconds since 1970. */
             created_at?: number;
@@ -1560,16 +1635,23 @@ export interface components {
         };
         /** @description Stream format `openai`: the usage, if fewer images came than were requested. */
         ImageGenerationUsageEvent: {
-            /** @constant */
+            /**
+             * @description Always `image_generation.usage`.
+             * @constant
+             */
             type: "image_generation.usage";
         };
         /** @description As `image_generation.usage`, for an edit. */
         ImageEditUsageEvent: {
-            /** @constant */
+            /**
+             * @description Always `image_edit.usage`.
+             * @constant
+             */
             type: "image_edit.usage";
         };
         /** @description The stream failed. The data is the body of an error, or what the provider sent. */
         ErrorEvent: {
+            /** @description What was wrong. */
             error: {
                 /** @description The provider's code, or the gateway's. */
                 code?: string;
@@ -1585,9 +1667,11 @@ export interface components {
             index: number;
             image: components["schemas"]["Image"];
         };
+        /** @description A chat completion of a model that makes images. */
         ChatCompletionRequest: {
             /** @description The service's name of the model. */
             model: string;
+            /** @description The conversation. The last message of the user is read. */
             messages: {
                 /** @description `user`, or that of a message that is not read. */
                 role: string;
@@ -1603,28 +1687,42 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description The images, as the message of a chat completion. */
         ChatCompletion: {
             /** @description The id of the completion. */
             id: string;
-            /** @constant */
+            /**
+             * @description Always `chat.completion`.
+             * @constant
+             */
             object: "chat.completion";
             /** @description When the images were made, in seconds since 1970. */
             created: number;
             /** @description The service's name of the model. */
             model: string;
+            /** @description One choice with all images. */
             choices: {
                 /** @description 0 */
                 index: number;
+                /** @description The message with the images. */
                 message: {
-                    /** @constant */
+                    /**
+                     * @description Always `assistant`.
+                     * @constant
+                     */
                     role: "assistant";
                     /** @description Markdown with the images that have links. */
                     content: string;
+                    /** @description The images. */
                     images: {
-                        /** @constant */
+                        /**
+                         * @description Always `image_url`.
+                         * @constant
+                         */
                         type: "image_url";
                         /** @description The index of the image, from 0. */
                         index: number;
+                        /** @description Where the image is. */
                         image_url: {
                             /** @description A link, or a data URL. */
                             url: string;
@@ -1634,6 +1732,7 @@ export interface components {
                 /** @description `stop` at the end. */
                 finish_reason: string | null;
             }[];
+            /** @description What the provider reported. */
             usage?: {
                 /** @description The tokens of the request. */
                 prompt_tokens: number;
@@ -1647,25 +1746,38 @@ export interface components {
         ChatCompletionChunk: {
             /** @description The id of the completion. */
             id: string;
-            /** @constant */
+            /**
+             * @description Always `chat.completion.chunk`.
+             * @constant
+             */
             object: "chat.completion.chunk";
             /** @description When the request came, in seconds since 1970. */
             created: number;
             /** @description The service's name of the model. */
             model: string;
+            /** @description One choice. */
             choices: {
                 /** @description 0 */
                 index: number;
+                /** @description What is added to the message. */
                 delta: {
-                    /** @constant */
+                    /**
+                     * @description Always `assistant`.
+                     * @constant
+                     */
                     role?: "assistant";
                     /** @description Markdown with the images that have links. */
                     content?: string;
+                    /** @description The images. */
                     images?: {
-                        /** @constant */
+                        /**
+                         * @description Always `image_url`.
+                         * @constant
+                         */
                         type: "image_url";
                         /** @description The index of the image, from 0. */
                         index: number;
+                        /** @description Where the image is. */
                         image_url: {
                             /** @description A link, or a data URL. */
                             url: string;
@@ -1675,6 +1787,7 @@ export interface components {
                 /** @description `stop` at the end. */
                 finish_reason: string | null;
             }[];
+            /** @description What the provider reported. */
             usage?: {
                 /** @description The tokens of the request. */
                 prompt_tokens: number;
@@ -1684,6 +1797,7 @@ export interface components {
                 total_tokens: number;
             };
         };
+        /** @description Google's request. */
         GenerateContentRequest: {
             /** @description Parts are `text`, `inlineData` or `fileData`. */
             contents: {
@@ -1694,21 +1808,31 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description Google's response. */
         GenerateContentResponse: {
             /** @description Absent in an event that has the usage only. */
             candidates?: {
                 /** @description The index of the image, from 0. */
                 index: number;
+                /** @description The content with the image. */
                 content: {
-                    /** @constant */
+                    /**
+                     * @description Always `model`.
+                     * @constant
+                     */
                     role: "model";
+                    /** @description The image, as `inlineData` or `fileData`. */
                     parts: {
                         [key: string]: unknown;
                     }[];
                 };
-                /** @constant */
+                /**
+                 * @description Always `STOP`.
+                 * @constant
+                 */
                 finishReason: "STOP";
             }[];
+            /** @description What the provider reported. */
             usageMetadata?: {
                 /** @description The tokens of the request. */
                 promptTokenCount?: number;
@@ -1722,7 +1846,9 @@ export interface components {
             /** @description The id of the request. */
             responseId: string;
         };
+        /** @description Google's error. */
         GeminiErrorBody: {
+            /** @description What was wrong. */
             error: {
                 /** @description The HTTP status. */
                 code: number;
@@ -1736,6 +1862,7 @@ export interface components {
                 }[];
             };
         };
+        /** @description DashScope's request of a task. */
         DashScopeTaskRequest: {
             /** @description The service's name of the model. */
             model: string;
@@ -1743,17 +1870,23 @@ export interface components {
             input: {
                 [key: string]: unknown;
             };
+            /** @description `size`, `n` and what the model itself takes. */
             parameters?: {
                 [key: string]: unknown;
             };
         };
+        /** @description A task in DashScope's shape. */
         DashScopeTask: {
             /** @description The id of the request. */
             request_id: string;
+            /** @description The task, and its images at its end. */
             output?: {
                 /** @description The id of the task. */
                 task_id: string;
-                /** @enum {string} */
+                /**
+                 * @description Where the task is.
+                 * @enum {string}
+                 */
                 task_status: "PENDING" | "RUNNING" | "SUCCEEDED" | "FAILED" | "CANCELED" | "UNKNOWN";
                 /** @description The images, as image generation has them. */
                 choices?: {
@@ -1768,6 +1901,7 @@ export interface components {
                 /** @description Why it failed. */
                 message?: string;
             };
+            /** @description What was made. */
             usage?: {
                 /** @description The number of images. */
                 image_count: number;
@@ -2390,6 +2524,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * For example: {
+                     *       "created": 1764403200,
+                     *       "model": "seedream-4-5-251128",
+                     *       "data": [
+                     *         {
+                     *           "url": "https://example.com/fox.png",
+                     *           "size": "2048x2048"
+                     *         }
+                     *       ],
+                     *       "usage": {
+                     *         "generated_images": 1,
+                     *         "output_tokens": 16384,
+                     *         "total_tokens": 16384
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ImagesResponse"];
                     "text/event-stream": string;
                 };
@@ -2417,6 +2568,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * For example: {
+                     *       "id": "task_0123456789abcdef0123456789abcdef",
+                     *       "object": "image.task",
+                     *       "status": "queued",
+                     *       "created_at": 1764403200,
+                     *       "expires_at": 1764489600,
+                     *       "model": "seedream-4-5-251128",
+                     *       "operation": "generate",
+                     *       "request_id": "req_0123456789abcdef0123456789abcdef"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Task"];
                 };
             };
@@ -2494,6 +2657,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * For example: {
+                     *       "created": 1764403200,
+                     *       "model": "seedream-4-5-251128",
+                     *       "data": [
+                     *         {
+                     *           "url": "https://example.com/fox.png",
+                     *           "size": "2048x2048"
+                     *         }
+                     *       ],
+                     *       "usage": {
+                     *         "generated_images": 1,
+                     *         "output_tokens": 16384,
+                     *         "total_tokens": 16384
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ImagesResponse"];
                     "text/event-stream": string;
                 };
@@ -2521,6 +2701,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * For example: {
+                     *       "id": "task_0123456789abcdef0123456789abcdef",
+                     *       "object": "image.task",
+                     *       "status": "queued",
+                     *       "created_at": 1764403200,
+                     *       "expires_at": 1764489600,
+                     *       "model": "seedream-4-5-251128",
+                     *       "operation": "generate",
+                     *       "request_id": "req_0123456789abcdef0123456789abcdef"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Task"];
                 };
             };
@@ -2570,6 +2762,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * For example: {
+                     *       "model": "seedream-4-5-251128",
+                     *       "max_images": 1,
+                     *       "charge": "0.04",
+                     *       "ignored": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["Estimate"];
                 };
             };
@@ -2619,6 +2819,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * For example: {
+                     *       "model": "seedream-4-5-251128",
+                     *       "max_images": 1,
+                     *       "charge": "0.04",
+                     *       "ignored": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["Estimate"];
                 };
             };
@@ -2681,6 +2889,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * For example: {
+                     *       "created": 1764403200,
+                     *       "model": "doubao-seedream-4-5-251128",
+                     *       "data": [
+                     *         {
+                     *           "url": "https://example.com/fox.png",
+                     *           "size": "2048x2048"
+                     *         }
+                     *       ],
+                     *       "usage": {
+                     *         "generated_images": 1,
+                     *         "output_tokens": 16384,
+                     *         "total_tokens": 16384
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["NativeImagesResponse"];
                     "text/event-stream": string;
                 };
@@ -2762,6 +2987,31 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * For example: {
+                     *       "output": {
+                     *         "choices": [
+                     *           {
+                     *             "finish_reason": "stop",
+                     *             "message": {
+                     *               "role": "assistant",
+                     *               "content": [
+                     *                 {
+                     *                   "image": "https://example.com/fox.png"
+                     *                 }
+                     *               ]
+                     *             }
+                     *           }
+                     *         ]
+                     *       },
+                     *       "usage": {
+                     *         "image_count": 1,
+                     *         "width": 1328,
+                     *         "height": 1328
+                     *       },
+                     *       "request_id": "01234567-89ab-cdef-0123-456789abcdef"
+                     *     }
+                     */
                     "application/json": components["schemas"]["DashScopeResponse"];
                 };
             };
@@ -2800,6 +3050,47 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * For example: {
+                     *       "object": "list",
+                     *       "data": [
+                     *         {
+                     *           "id": "seedream-4-5-251128",
+                     *           "object": "model",
+                     *           "created": 1764288000,
+                     *           "owned_by": "seedream",
+                     *           "capabilities": {
+                     *             "operations": [
+                     *               "generate",
+                     *               "edit"
+                     *             ],
+                     *             "sizes": {
+                     *               "presets": [
+                     *                 "2K",
+                     *                 "4K"
+                     *               ],
+                     *               "list": [],
+                     *               "min_pixels": 3686400,
+                     *               "max_pixels": 16777216,
+                     *               "min_side": null,
+                     *               "max_side": null,
+                     *               "max_aspect_ratio": 16
+                     *             },
+                     *             "max_images": 15,
+                     *             "references": {
+                     *               "min": 0,
+                     *               "max": 14
+                     *             },
+                     *             "max_references_and_images": 15,
+                     *             "stream": true,
+                     *             "background": null,
+                     *             "output_formats": null,
+                     *             "layers": null
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["ModelList"];
                 };
             };
@@ -2830,6 +3121,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * For example: {
+                     *       "id": "seedream-4-5-251128",
+                     *       "object": "model",
+                     *       "created": 1764288000,
+                     *       "owned_by": "seedream",
+                     *       "capabilities": {
+                     *         "operations": [
+                     *           "generate",
+                     *           "edit"
+                     *         ],
+                     *         "sizes": {
+                     *           "presets": [
+                     *             "2K",
+                     *             "4K"
+                     *           ],
+                     *           "list": [],
+                     *           "min_pixels": 3686400,
+                     *           "max_pixels": 16777216,
+                     *           "min_side": null,
+                     *           "max_side": null,
+                     *           "max_aspect_ratio": 16
+                     *         },
+                     *         "max_images": 15,
+                     *         "references": {
+                     *           "min": 0,
+                     *           "max": 14
+                     *         },
+                     *         "max_references_and_images": 15,
+                     *         "stream": true,
+                     *         "background": null,
+                     *         "output_formats": null,
+                     *         "layers": null
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Model"];
                 };
             };
@@ -2863,6 +3190,26 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * For example: {
+                     *       "object": "list",
+                     *       "data": [
+                     *         {
+                     *           "id": "task_0123456789abcdef0123456789abcdef",
+                     *           "object": "image.task",
+                     *           "status": "queued",
+                     *           "created_at": 1764403200,
+                     *           "expires_at": 1764489600,
+                     *           "model": "seedream-4-5-251128",
+                     *           "operation": "generate",
+                     *           "request_id": "req_0123456789abcdef0123456789abcdef"
+                     *         }
+                     *       ],
+                     *       "first_id": "task_0123456789abcdef0123456789abcdef",
+                     *       "last_id": "task_0123456789abcdef0123456789abcdef",
+                     *       "has_more": false
+                     *     }
+                     */
                     "application/json": components["schemas"]["TaskList"];
                 };
             };
@@ -2904,6 +3251,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * For example: {
+                     *       "id": "task_0123456789abcdef0123456789abcdef",
+                     *       "object": "image.task",
+                     *       "status": "queued",
+                     *       "created_at": 1764403200,
+                     *       "expires_at": 1764489600,
+                     *       "model": "seedream-4-5-251128",
+                     *       "operation": "generate",
+                     *       "request_id": "req_0123456789abcdef0123456789abcdef"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Task"];
                 };
             };
@@ -2973,6 +3332,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * For example: {
+                     *       "id": "task_0123456789abcdef0123456789abcdef",
+                     *       "object": "image.task",
+                     *       "status": "queued",
+                     *       "created_at": 1764403200,
+                     *       "expires_at": 1764489600,
+                     *       "model": "seedream-4-5-251128",
+                     *       "operation": "generate",
+                     *       "request_id": "req_0123456789abcdef0123456789abcdef"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Task"];
                 };
             };
@@ -3087,6 +3458,13 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * For example: {
+                     *       "ledger": "ok",
+                     *       "store": "ok",
+                     *       "channels": "ok"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Health"];
                 };
             };
@@ -3112,6 +3490,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * For example: {
+                     *       "openapi": "3.1.0",
+                     *       "paths": {}
+                     *     }
+                     */
                     "application/json": {
                         [key: string]: unknown;
                     };
@@ -3173,6 +3557,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * For example: {
+                     *       "id": "chatcmpl-req_0123456789abcdef0123456789abcdef",
+                     *       "object": "chat.completion",
+                     *       "created": 1764403200,
+                     *       "model": "seedream-4-5-251128",
+                     *       "choices": [
+                     *         {
+                     *           "index": 0,
+                     *           "message": {
+                     *             "role": "assistant",
+                     *             "content": "![image 1](https://example.com/fox.png)",
+                     *             "images": [
+                     *               {
+                     *                 "type": "image_url",
+                     *                 "index": 0,
+                     *                 "image_url": {
+                     *                   "url": "https://example.com/fox.png"
+                     *                 }
+                     *               }
+                     *             ]
+                     *           },
+                     *           "finish_reason": "stop"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["ChatCompletion"];
                     "text/event-stream": string;
                 };
@@ -3250,6 +3661,28 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * For example: {
+                     *       "candidates": [
+                     *         {
+                     *           "index": 0,
+                     *           "content": {
+                     *             "role": "model",
+                     *             "parts": [
+                     *               {
+                     *                 "fileData": {
+                     *                   "fileUri": "https://example.com/fox.png"
+                     *                 }
+                     *               }
+                     *             ]
+                     *           },
+                     *           "finishReason": "STOP"
+                     *         }
+                     *       ],
+                     *       "modelVersion": "seedream-4-5-251128",
+                     *       "responseId": "req_0123456789abcdef0123456789abcdef"
+                     *     }
+                     */
                     "application/json": components["schemas"]["GenerateContentResponse"];
                 };
             };
@@ -3408,6 +3841,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * For example: {
+                     *       "request_id": "req_0123456789abcdef0123456789abcdef",
+                     *       "output": {
+                     *         "task_id": "task_0123456789abcdef0123456789abcdef",
+                     *         "task_status": "PENDING"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["DashScopeTask"];
                 };
             };
@@ -3486,6 +3928,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * For example: {
+                     *       "request_id": "req_0123456789abcdef0123456789abcdef",
+                     *       "output": {
+                     *         "task_id": "task_0123456789abcdef0123456789abcdef",
+                     *         "task_status": "PENDING"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["DashScopeTask"];
                 };
             };
@@ -3564,6 +4015,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * For example: {
+                     *       "request_id": "req_0123456789abcdef0123456789abcdef",
+                     *       "output": {
+                     *         "task_id": "task_0123456789abcdef0123456789abcdef",
+                     *         "task_status": "PENDING"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["DashScopeTask"];
                 };
             };
@@ -3605,6 +4065,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * For example: {
+                     *       "request_id": "req_0123456789abcdef0123456789abcdef",
+                     *       "output": {
+                     *         "task_id": "task_0123456789abcdef0123456789abcdef",
+                     *         "task_status": "PENDING"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["DashScopeTask"];
                 };
             };
@@ -3646,6 +4115,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * For example: {
+                     *       "request_id": "req_0123456789abcdef0123456789abcdef",
+                     *       "output": {
+                     *         "task_id": "task_0123456789abcdef0123456789abcdef",
+                     *         "task_status": "PENDING"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["DashScopeTask"];
                 };
             };

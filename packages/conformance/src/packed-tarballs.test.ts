@@ -6,6 +6,7 @@ import { dirname, join, sep } from "node:path";
 import { createInterface } from "node:readline";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import type { Bill } from "./release/bill-of-materials.js";
 import { PACKAGE_DOCS } from "./release/package-docs.js";
 import {
   createPackedProject,
@@ -45,20 +46,38 @@ describe.each(PUBLISHED)("the tarball of %s", (name) => {
       name === "create-calotype" ? files.filter((file) => !file.startsWith("templates/")) : files;
     const stray = others.filter(
       (file) =>
-        !/^(?:package\.json|README\.md|SKILL\.md|LICENSE|THIRD_PARTY_LICENSES\.txt|CHANGELOG\.md|docs\/.+\.md|dist\/.+\.(?:c?js|c?js\.map|d\.c?ts|d\.ts\.map)|src\/.+\.ts|src\/features\/openapi\/openapi\.json|src\/read-schema\/schema\.prisma)$/.test(
+        !/^(?:package\.json|README\.md|SKILL\.md|LICENSE|THIRD_PARTY_LICENSES\.txt|sbom\.cdx\.json|CHANGELOG\.md|docs\/.+\.md|dist\/.+\.(?:c?js|c?js\.map|d\.c?ts|d\.ts\.map)|src\/.+\.ts|src\/features\/openapi\/openapi\.json|src\/read-schema\/schema\.prisma)$/.test(
           file,
         ),
     );
 
     expect(stray).toEqual([]);
     expect(files).toEqual(
-      expect.arrayContaining(["LICENSE", "dist/index.js", "dist/index.d.ts", "src/index.ts"]),
+      expect.arrayContaining([
+        "LICENSE",
+        "dist/index.js",
+        "dist/index.d.ts",
+        "sbom.cdx.json",
+        "src/index.ts",
+      ]),
     );
     const pages = PACKAGE_DOCS[name.replace("@calotype/", "")] ?? [];
     expect(others.filter((file) => file.endsWith(".md"))).toEqual(
       ["CHANGELOG.md", "README.md", "SKILL.md", ...pages.map((page) => `docs/${page}`)].toSorted(),
     );
     expect(others.filter((file) => /\.(?:test|spec|bench)\./.test(file))).toEqual([]);
+  });
+
+  it("has the license of each package in its bill of materials, because their code is in it", () => {
+    const bill = JSON.parse(readFileSync(join(folderOf(name), "sbom.cdx.json"), "utf8")) as Bill;
+    const file = join(folderOf(name), "THIRD_PARTY_LICENSES.txt");
+    const sections = existsSync(file) ? readFileSync(file, "utf8").match(/^## \S+ \S+/gm) : [];
+
+    const named = bill.components.map(({ group, name: base, version }) => {
+      const full = group === undefined ? base : `${group}/${base}`;
+      return `## ${full} ${version}`;
+    });
+    expect(sections).toEqual(named);
   });
 
   it("has no path of the workspace in its package.json", () => {

@@ -1,17 +1,10 @@
-import { existsSync, globSync, readFileSync, realpathSync } from "node:fs";
+import { globSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import { PUBLISHED_FOLDERS } from "../support/packed-project.js";
 import { ROOT } from "../support/workspace.js";
-
-interface InstalledManifest {
-  readonly name?: string;
-  readonly version?: string;
-  readonly license?: string | { readonly type?: string };
-  readonly licenses?: readonly { readonly type?: string }[];
-  readonly dependencies?: Readonly<Record<string, string>>;
-  readonly optionalDependencies?: Readonly<Record<string, string>>;
-}
+import { listBundled } from "./bundled-packages.js";
+import { type InstalledManifest, licenceOf, listInstalled, readInstalled } from "./installed-packages.js";
 
 /** Licences of what users install with our packages: they ask for no more than to keep their text. */
 const PERMISSIVE = new Set(["0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "OFL-1.1"]);
@@ -42,19 +35,26 @@ const CHECKED_BY_HAND: Readonly<Record<string, string>> = {
 };
 
 it("what users install with our packages has a permissive licence", () => {
-  const found = new Map<string, InstalledManifest>();
-  for (const folder of PUBLISHED_FOLDERS) collect(join(ROOT, folder), found);
-  const others = [...found].filter(([name, manifest]) => !isFine(name, manifest, PERMISSIVE));
+  const found = PUBLISHED_FOLDERS.flatMap((folder) => [...listInstalled(join(ROOT, folder)).values()]);
+  const manifests = new Set(found.map(({ manifest }) => manifest));
+  const others = [...manifests].filter((manifest) => !isFine(manifest.name, manifest, PERMISSIVE));
 
-  expect(found.size).toBeGreaterThan(10);
-  expect(others.map(([name, manifest]) => `${name}: ${licenceOf(manifest)}`)).toEqual([]);
+  expect(manifests.size).toBeGreaterThan(10);
+  expect(others.map((manifest) => `${manifest.name}: ${licenceOf(manifest)}`)).toEqual([]);
+});
+
+it("what is bundled into our packages has a permissive licence", () => {
+  const bundled = PUBLISHED_FOLDERS.flatMap(listBundled);
+
+  expect(bundled.length).toBeGreaterThan(0);
+  expect(bundled.filter(({ licence }) => !PERMISSIVE.has(licence))).toEqual([]);
 });
 
 it("every installed package has a licence that allows its use as a tool", () => {
   const manifests = globSync("node_modules/.pnpm/*/node_modules/{@*/*,*}/package.json", { cwd: ROOT });
   const others = new Set<string>();
   for (const path of manifests) {
-    const manifest = read(join(ROOT, path));
+    const manifest = readInstalled(dirname(join(ROOT, path)));
     const { name } = manifest;
     if (name === undefined || name.startsWith("@calotype/")) continue;
     if (!isFine(name, manifest, FOR_TOOLS)) others.add(`${name}: ${licenceOf(manifest)}`);
@@ -63,39 +63,6 @@ it("every installed package has a licence that allows its use as a tool", () => 
   expect(manifests.length).toBeGreaterThan(500);
   expect([...others].toSorted()).toEqual([]);
 });
-
-/** The installed runtime dependencies of a package, and theirs, without ours. */
-function collect(folder: string, found: Map<string, InstalledManifest>): void {
-  const { dependencies = {}, optionalDependencies = {} } = read(join(folder, "package.json"));
-  for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
-    if (name.startsWith("@calotype/") || found.has(name)) continue;
-    const installed = findInstalled(folder, name);
-    // An optional dependency of another platform is not installed.
-    if (installed === undefined && name in optionalDependencies) continue;
-    if (installed === undefined) throw new Error(`${name} of ${folder} is not installed.`);
-    found.set(name, read(join(installed, "package.json")));
-    collect(installed, found);
-  }
-}
-
-/** Where Node finds a package from a folder. */
-function findInstalled(folder: string, name: string): string | undefined {
-  for (let at = folder; at !== dirname(at); at = dirname(at)) {
-    const path = join(at, "node_modules", name);
-    // The real path, since pnpm keeps the dependencies of a package beside it.
-    if (existsSync(join(path, "package.json"))) return realpathSync(path);
-  }
-  return undefined;
-}
-
-function read(path: string): InstalledManifest {
-  return JSON.parse(readFileSync(path, "utf8")) as InstalledManifest;
-}
-
-function licenceOf({ license, licenses }: InstalledManifest): string {
-  if (typeof license === "string") return license;
-  return license?.type ?? licenses?.map(({ type }) => type).join(" OR ") ?? "none";
-}
 
 /** Whether a package's licence, or one of several to choose from, is in a list. All of those joined by AND must be. */
 function isFine(name: string, manifest: InstalledManifest, allowed: ReadonlySet<string>): boolean {

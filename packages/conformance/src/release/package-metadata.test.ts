@@ -3,6 +3,7 @@ import { basename, join } from "node:path";
 import { expect, it } from "vitest";
 import { PUBLISHED_FOLDERS } from "../support/packed-project.js";
 import { findFiles, ROOT, readText } from "../support/workspace.js";
+import { BILL_FILE } from "./bill-of-materials.js";
 import { PACKAGE_DOCS } from "./package-docs.js";
 import {
   findPlaceholders,
@@ -16,7 +17,7 @@ import {
 const links = readProjectLinks();
 
 /** What every tarball has, and the script that writes it. */
-const PREPACK = "node ../conformance/src/release/copy-docs.ts";
+const PREPACK = "node ../conformance/src/release/prepack.ts";
 
 // With `-u`, vitest writes the package.json and the README of each package: the links are stated once, at the root.
 it.each(PUBLISHED_FOLDERS)(
@@ -31,7 +32,7 @@ it.each(PUBLISHED_FOLDERS)(
     const at = fields.findIndex(([name]) => name === "license");
     fields.splice(at, 0, ...Object.entries(manifestLinks(folder, links)));
     const manifest = Object.fromEntries(fields) as { files: string[]; scripts: object };
-    manifest.files = [...new Set([...manifest.files, "CHANGELOG.md", "docs"])];
+    manifest.files = [...new Set([...manifest.files, "CHANGELOG.md", "docs", BILL_FILE])];
     Object.assign(manifest.scripts, { prepack: PREPACK });
 
     await expect(`${JSON.stringify(manifest, null, 2)}\n`).toMatchFileSnapshot(path);

@@ -1,12 +1,21 @@
 // npm run release -- --dry-run: checks the packages, and shows what would be published. Publishes nothing.
 // npm run release -- --publish: the same, then publishes. Refuses outside of the workflow for releases.
 import { spawnSync } from "node:child_process";
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { MANIFESTS, pack, pnpm } from "../support/packed-project.ts";
+import { MANIFESTS, PUBLISHED_FOLDERS, pack, pnpm } from "../support/packed-project.ts";
 import { run } from "../support/run.ts";
 import { findFiles, ROOT, readText } from "../support/workspace.ts";
+import { createBill, renderBill } from "./bill-of-materials.ts";
 import { compareApi } from "./compare-api.ts";
 import { type ApiChanges, findObstacles } from "./obstacles.ts";
 import { readProjectLinks } from "./project-links.ts";
@@ -16,6 +25,7 @@ const TESTS = [
   "packages/conformance/src/release/api-reports.test.ts",
   "packages/conformance/src/release/licences.test.ts",
   "packages/conformance/src/release/package-metadata.test.ts",
+  "packages/conformance/src/release/supply-chain.test.ts",
   "packages/runtimes/src/budgets.test.ts",
 ];
 
@@ -71,6 +81,7 @@ function release(isReal: boolean): number {
   if (!passes("npx", ["-y", pnpm(), "exec", "vitest", "run", ...TESTS])) return 1;
 
   showTarballs();
+  writeBills();
   const changeset = ["-y", pnpm(), "exec", "changeset"];
   if (isReal) {
     // The second command makes tags that are missing of packages that npm has: of a release that stopped half-way.
@@ -162,6 +173,20 @@ function showTarballs(): void {
     }
   } finally {
     rmSync(folder, { recursive: true });
+  }
+}
+
+/** Writes the bill of materials of each package, with what npm installs with it. */
+function writeBills(): void {
+  const folder = join(ROOT, ".reports/bills-of-materials");
+  mkdirSync(folder, { recursive: true });
+  print("\nBills of materials (CycloneDX), in .reports/bills-of-materials:");
+  for (const path of PUBLISHED_FOLDERS) {
+    const bill = createBill(path, "installed");
+    const bundled = createBill(path, "bundled").components.length;
+    const file = `${basename(path)}.cdx.json`;
+    writeFileSync(join(folder, file), renderBill(bill));
+    print(`  ${file}: ${bill.components.length} packages, ${bundled} of them in the tarball`);
   }
 }
 

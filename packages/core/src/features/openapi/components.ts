@@ -1,3 +1,4 @@
+import { EXAMPLES } from "./examples.js";
 import type { JsonSchema } from "./request-schemas.js";
 import { ref, SENT_ERRORS } from "./response-schemas.js";
 
@@ -219,5 +220,11 @@ export function imageErrors(native?: "NativeError" | "DashScopeError" | "GeminiE
 
 /** A response with JSON. */
 export function json(description: string, schema: string, names: readonly string[] = EVERY): JsonSchema {
-  return { description, headers: headers(names), content: { "application/json": { schema: ref(schema) } } };
+  return { description, headers: headers(names), content: { "application/json": jsonContent(schema) } };
+}
+
+/** The schema of a body, and its example. Errors have none. */
+export function jsonContent(schema: string): JsonSchema {
+  const example = EXAMPLES[schema];
+  return { schema: ref(schema), ...(example !== undefined && { example }) };
 }

@@ -1,6 +1,6 @@
-import { headers, imageErrors, json, OF_IMAGES, parameters } from "./components.js";
+import { headers, imageErrors, json, jsonContent, OF_IMAGES, parameters } from "./components.js";
 import type { JsonSchema } from "./request-schemas.js";
-import { integer, list, object, orNull, ref, string } from "./response-schemas.js";
+import { always, integer, list, object, orNull, ref, string } from "./response-schemas.js";
 
 /*
  * The paths of other interfaces, whose requests are converted to those of `/v1`: chat completions, Google's `generateContent`
@@ -50,7 +50,7 @@ export const CONVERTED_PATHS: JsonSchema = {
           description: "The images, or with `stream: true` chunks with an image each.",
           headers: headers([...OF_IMAGES, "x-accel-buffering"]),
           content: {
-            "application/json": { schema: ref("ChatCompletion") },
+            "application/json": jsonContent("ChatCompletion"),
             "text/event-stream": streamOf("ChatCompletionChunk"),
           },
         },
@@ -142,11 +142,12 @@ const anything = { type: "object", additionalProperties: true };
 const model = string("The service's name of the model.");
 const chatImage = object(
   {
-    type: { const: "image_url" },
+    type: always("image_url"),
     index: integer("The index of the image, from 0."),
-    image_url: object({ url: string("A link, or a data URL.") }, ["url"]),
+    image_url: object({ url: string("A link, or a data URL.") }, ["url"], "Where the image is."),
   },
   ["type", "index", "image_url"],
+  "An image, as OpenRouter sends it.",
 );
 const chatUsage = object(
   {
@@ -155,11 +156,12 @@ const chatUsage = object(
     total_tokens: integer("All tokens."),
   },
   ["prompt_tokens", "completion_tokens", "total_tokens"],
+  "What the provider reported.",
 );
 const chatMessage = {
-  role: { const: "assistant" },
+  role: always("assistant"),
   content: string("Markdown with the images that have links."),
-  images: list(chatImage),
+  images: list(chatImage, "The images."),
 };
 const finish = orNull(string("`stop` at the end."));
 
@@ -179,7 +181,9 @@ export const CONVERTED_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
               },
             },
             ["role"],
+            "A message.",
           ),
+          "The conversation. The last message of the user is read.",
         ),
         minItems: 1,
       },
@@ -187,39 +191,46 @@ export const CONVERTED_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       image_config: { ...anything, description: "As OpenRouter has it: `aspect_ratio`, `image_size`." },
     },
     ["model", "messages"],
+    "A chat completion of a model that makes images.",
   ),
   ChatCompletion: object(
     {
       id: string("The id of the completion."),
-      object: { const: "chat.completion" },
+      object: always("chat.completion"),
       created: integer("When the images were made, in seconds since 1970."),
       model,
       choices: list(
         object(
           {
             index: integer("0"),
-            message: object(chatMessage, ["role", "content", "images"]),
+            message: object(chatMessage, ["role", "content", "images"], "The message with the images."),
             finish_reason: finish,
           },
           ["index", "message", "finish_reason"],
         ),
+        "One choice with all images.",
       ),
       usage: chatUsage,
     },
     { allBut: ["usage"] },
+    "The images, as the message of a chat completion.",
   ),
   ChatCompletionChunk: object(
     {
       id: string("The id of the completion."),
-      object: { const: "chat.completion.chunk" },
+      object: always("chat.completion.chunk"),
       created: integer("When the request came, in seconds since 1970."),
       model,
       choices: list(
-        object({ index: integer("0"), delta: object(chatMessage, []), finish_reason: finish }, [
-          "index",
-          "delta",
-          "finish_reason",
-        ]),
+        object(
+          {
+            index: integer("0"),
+            delta: object(chatMessage, [], "What is added to the message."),
+            finish_reason: finish,
+          },
+          ["index", "delta", "finish_reason"],
+        ),
+        "One choice.",
       ),
       usage: chatUsage,
     },
@@ -239,6 +250,7 @@ export const CONVERTED_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       },
     },
     ["contents"],
+    "Google's request.",
   ),
   GenerateContentResponse: object(
     {
@@ -246,8 +258,12 @@ export const CONVERTED_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         object(
           {
             index: integer("The index of the image, from 0."),
-            content: object({ role: { const: "model" }, parts: list(anything) }, ["role", "parts"]),
-            finishReason: { const: "STOP" },
+            content: object(
+              { role: always("model"), parts: list(anything, "The image, as `inlineData` or `fileData`.") },
+              ["role", "parts"],
+              "The content with the image.",
+            ),
+            finishReason: always("STOP"),
           },
           ["index", "content", "finishReason"],
         ),
@@ -260,11 +276,13 @@ export const CONVERTED_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
           totalTokenCount: integer("All tokens."),
         },
         [],
+        "What the provider reported.",
       ),
       modelVersion: model,
       responseId: string("The id of the request."),
     },
     ["modelVersion", "responseId"],
+    "Google's response.",
   ),
   GeminiErrorBody: object(
     {
@@ -276,17 +294,20 @@ export const CONVERTED_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
           details: list(anything, "The gateway's code as `reason`."),
         },
         ["code", "status", "message", "details"],
+        "What was wrong.",
       ),
     },
     ["error"],
+    "Google's error.",
   ),
   DashScopeTaskRequest: object(
     {
       model,
       input: { ...anything, description: "`messages`, or `prompt` and images." },
-      parameters: anything,
+      parameters: { ...anything, description: "`size`, `n` and what the model itself takes." },
     },
     ["model", "input"],
+    "DashScope's request of a task.",
   ),
   DashScopeTask: object(
     {
@@ -297,6 +318,7 @@ export const CONVERTED_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
           task_status: {
             type: "string",
             enum: ["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELED", "UNKNOWN"],
+            description: "Where the task is.",
           },
           choices: list(anything, "The images, as image generation has them."),
           results: list(anything, "The images, as image synthesis has them."),
@@ -304,9 +326,11 @@ export const CONVERTED_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
           message: string("Why it failed."),
         },
         ["task_id", "task_status"],
+        "The task, and its images at its end.",
       ),
-      usage: object({ image_count: integer("The number of images.") }, ["image_count"]),
+      usage: object({ image_count: integer("The number of images.") }, ["image_count"], "What was made."),
     },
     ["request_id"],
+    "A task in DashScope's shape.",
   ),
 };

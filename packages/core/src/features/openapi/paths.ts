@@ -4,6 +4,7 @@ import {
   headers,
   imageErrors,
   json,
+  jsonContent,
   OF_IMAGES,
   parameters,
   responseOf,
@@ -25,7 +26,7 @@ function stream(events: Readonly<Record<string, string>>): JsonSchema {
 
 function images(schema: string, canStream: boolean): JsonSchema {
   const content = {
-    "application/json": { schema: ref(schema) },
+    "application/json": jsonContent(schema),
     ...(canStream && { "text/event-stream": stream(IMAGE_EVENTS) }),
   };
   const description = canStream ? "The images, or with `stream: true` their events." : "The images.";
@@ -80,6 +81,8 @@ const EDIT = anyOf("SeedreamEditRequest", "QwenImageEditRequest", "OpenAIEditReq
 const FOX_AT_NIGHT = { ...FOX, prompt: "at night", images: [{ image_url: "https://example.com/fox.png" }] };
 
 const ESTIMATE_ERRORS = errors([400, 401, 403, 404, 405, 408, 413, 415, 429, 500, 503]);
+
+const DOCUMENT = { type: "object", description: "This document.", additionalProperties: true };
 
 /** All paths of the gateway and their operations. */
 export const PATHS: JsonSchema = {
@@ -141,6 +144,8 @@ export const PATHS: JsonSchema = {
       operationId: "createNativeImage",
       tags: ["Native"],
       summary: "Make images with Ark's own request and response",
+      description:
+        "For clients of Volcengine Ark. Fields are forwarded as they are, and the response is the provider's own.",
       parameters: parameters("idempotency-key", "x-calotype-tags"),
       requestBody: body({
         "application/json": {
@@ -156,6 +161,7 @@ export const PATHS: JsonSchema = {
       operationId: "createDashScopeImage",
       tags: ["Native"],
       summary: "Make images with DashScope's own request and response",
+      description: "For clients of Alibaba Cloud Model Studio. The response is the provider's own.",
       parameters: parameters("idempotency-key", "x-calotype-tags"),
       requestBody: body({
         "application/json": {
@@ -175,6 +181,7 @@ export const PATHS: JsonSchema = {
       operationId: "listModels",
       tags: ["Models"],
       summary: "List the models that the key may use",
+      description: "Each model with what it can do, and its price if the server shows it.",
       responses: { 200: json("The models.", "ModelList"), ...errors([401, 403, 405, 500, 503]) },
     },
   },
@@ -183,6 +190,7 @@ export const PATHS: JsonSchema = {
       operationId: "retrieveModel",
       tags: ["Models"],
       summary: "Describe a model",
+      description: "What the model can do, and its price if the server shows it.",
       parameters: parameters("model"),
       responses: { 200: json("The model.", "Model"), ...errors([401, 403, 404, 405, 500, 503]) },
     },
@@ -202,6 +210,8 @@ export const PATHS: JsonSchema = {
       operationId: "retrieveTask",
       tags: ["Tasks"],
       summary: "Read a task, or wait for its end",
+      description:
+        "The result is in the task when it is completed. With `wait` or `Prefer: wait` the response comes at the end of the task, or when the time is over.",
       parameters: parameters("task_id", "wait", "prefer-wait"),
       responses: { 200: json("The task.", "Task", [...EVERY, "preference-applied"]), ...TASK_ERRORS },
     },
@@ -211,6 +221,7 @@ export const PATHS: JsonSchema = {
       operationId: "followTask",
       tags: ["Tasks"],
       summary: "Follow a task as events",
+      description: "An event for each change of the status and for each image.",
       parameters: parameters("task_id"),
       responses: {
         200: {
@@ -227,6 +238,8 @@ export const PATHS: JsonSchema = {
       operationId: "cancelTask",
       tags: ["Tasks"],
       summary: "Cancel a task that was not sent yet",
+      description:
+        "Nothing is charged then. A task that was sent to the provider can no longer be cancelled.",
       parameters: parameters("task_id"),
       responses: {
         200: json("The cancelled task.", "Task"),
@@ -256,6 +269,7 @@ export const PATHS: JsonSchema = {
       operationId: "readHealth",
       tags: ["Server"],
       summary: "Whether the parts of the server work",
+      description: "For load balancers and monitoring.",
       security: [],
       responses: { 200: json("The state of the parts.", "Health"), ...errors([404, 405, 503]) },
     },
@@ -265,12 +279,13 @@ export const PATHS: JsonSchema = {
       operationId: "readDescription",
       tags: ["Server"],
       summary: "This document",
+      description: "For tools that make clients, and for pages that show it.",
       security: [],
       responses: {
         200: {
           description: "An OpenAPI document.",
           headers: headers(EVERY),
-          content: { "application/json": { schema: { type: "object", additionalProperties: true } } },
+          content: { "application/json": { schema: DOCUMENT, example: { openapi: "3.1.0", paths: {} } } },
         },
         ...errors([404, 405, 500, 503]),
       },

@@ -5,6 +5,12 @@ export const string = (description: string): JsonSchema => ({ type: "string", de
 export const integer = (description: string): JsonSchema => ({ type: "integer", description });
 const time = (description: string): JsonSchema => integer(`${description}, in seconds since 1970.`);
 export const orNull = ({ type, ...schema }: JsonSchema): JsonSchema => ({ ...schema, type: [type, "null"] });
+/** A member that always has the same string. */
+export const always = (value: string): JsonSchema => ({
+  type: "string",
+  const: value,
+  description: `Always \`${value}\`.`,
+});
 const eitherNull = (schema: JsonSchema, description: string): JsonSchema => ({
   anyOf: [schema, { type: "null" }],
   description,
@@ -56,7 +62,7 @@ const types = [...new Set(Object.values(ERROR_KINDS).map(({ type }) => type))];
 const error = object(
   {
     message: string("What was wrong, and what to send instead."),
-    type: { type: "string", enum: types },
+    type: { type: "string", enum: types, description: "The kind of the error, as OpenAI names kinds." },
     code: {
       anyOf: [{ type: "string", enum: codes }, { type: "string" }],
       description: "The gateway's code, or the provider's.",
@@ -65,6 +71,7 @@ const error = object(
     upstream_request_id: string("The provider's id of the request."),
   },
   ["message", "type", "code", "param"],
+  "What was wrong.",
 );
 
 const health: JsonSchema = { type: "string", enum: ["ok", "failing"] };
@@ -99,7 +106,11 @@ const usage = object(
     input_tokens: integer("The tokens of the request."),
     output_tokens: integer("The tokens of the images."),
     total_tokens: integer("All tokens."),
-    input_tokens_details: object({ text_tokens: integer(KIND), image_tokens: integer(KIND) }, []),
+    input_tokens_details: object(
+      { text_tokens: integer(KIND), image_tokens: integer(KIND) },
+      [],
+      "The tokens of the request by their kind.",
+    ),
   },
   [],
   "What the provider reported, and 0 for tokens that it did not report. Events of the native format have only what it reported.",
@@ -131,6 +142,7 @@ const capabilities = object(
     ),
   },
   { allBut: ["qualities"] },
+  "What the model can do, and which values its fields take.",
 );
 
 const sizes = object(
@@ -161,12 +173,13 @@ const estimate = object(
     ignored: list({ type: "string" }, "Known fields that would have no effect."),
   },
   ["model", "max_images", "charge", "ignored"],
+  "What a request would make and cost at most.",
 );
 
 const model = object(
   {
     id: string("The name to send as `model`."),
-    object: { const: "model" },
+    object: always("model"),
     created: time("When the provider released the model; 0 if that is not known"),
     owned_by: string("The family of the model."),
     capabilities: ref("ModelCapabilities"),
@@ -177,17 +190,22 @@ const model = object(
     },
   },
   ["id", "object", "created", "owned_by", "capabilities"],
+  "A model that the key may use.",
 );
 
 const taskFields: JsonSchema = {
-  id: { type: "string", pattern: "^task_[0-9a-f]{32}$" },
-  object: { const: "image.task" },
-  status: { type: "string", enum: ["queued", "in_progress", "completed", "failed", "cancelled"] },
+  id: { type: "string", pattern: "^task_[0-9a-f]{32}$", description: "The id of the task." },
+  object: always("image.task"),
+  status: {
+    type: "string",
+    enum: ["queued", "in_progress", "completed", "failed", "cancelled"],
+    description: "Where the task is. The last three are its end.",
+  },
   created_at: time("When the task was submitted"),
   expires_at: time("When the task fails if it still waits"),
   ended_at: time("When the task ended"),
   model: string("The service's name of the model."),
-  operation: { type: "string", enum: ["generate", "edit"] },
+  operation: { type: "string", enum: ["generate", "edit"], description: "What the request makes." },
   request_id: string("The `x-request-id` of the submission."),
   images: list(ref("Image"), "The images that arrived so far."),
   result: { ...ref("ImagesResponse"), description: "The response, when the task is completed." },
@@ -223,7 +241,7 @@ export function createResponseSchemas(): Readonly<Record<string, JsonSchema>> {
       {
         created: time("When the images were made"),
         model: string("The service's name of the model. Family B has none."),
-        data: list(ref("Image")),
+        data: list(ref("Image"), "One element for each image that was made."),
         usage: ref("Usage"),
         extra: object(
           {
@@ -231,9 +249,11 @@ export function createResponseSchemas(): Readonly<Record<string, JsonSchema>> {
             errors: list(ref("ItemError"), "The images that could not be made or converted."),
           },
           [],
+          "What else the provider reported.",
         ),
       },
       ["created", "data"],
+      "The images of a request.",
     ),
     NativeImagesResponse: nativeObject("Ark's own response."),
     DashScopeResponse: nativeObject("DashScope's own response."),
@@ -241,20 +261,30 @@ export function createResponseSchemas(): Readonly<Record<string, JsonSchema>> {
     ModelCapabilities: capabilities,
     Estimate: estimate,
     Model: model,
-    ModelList: object({ object: { const: "list" }, data: list(ref("Model")) }, ["object", "data"]),
-    Task: object(taskFields, { allBut: ["ended_at", "images", "result", "error"] }),
+    ModelList: object(
+      { object: always("list"), data: list(ref("Model"), "The models.") },
+      ["object", "data"],
+      "The models that the key may use.",
+    ),
+    Task: object(
+      taskFields,
+      { allBut: ["ended_at", "images", "result", "error"] },
+      "A request whose response is fetched later.",
+    ),
     TaskList: object(
       {
-        object: { const: "list" },
+        object: always("list"),
         data: list(ref("Task"), "The newest first, without `images` and `result`."),
         first_id: orNull(string("The id of the first task.")),
         last_id: orNull(string("The id of the last task: `after` of the next page.")),
-        has_more: { type: "boolean" },
+        has_more: { type: "boolean", description: "Whether there is a next page." },
       },
       ["object", "data", "first_id", "last_id", "has_more"],
+      "A page of the caller's tasks.",
     ),
     Health: {
       type: "object",
+      description: "The state of the parts of the server.",
       properties: {
         ledger: { ...health, description: "The store of money and records." },
         store: { ...health, description: "The store of limits, idempotency keys and cooldowns." },
@@ -268,12 +298,12 @@ export function createResponseSchemas(): Readonly<Record<string, JsonSchema>> {
 }
 
 const imageEvent = (type: string, description: string): JsonSchema =>
-  object({ type: { const: type } }, ["type"], description);
+  object({ type: always(type) }, ["type"], description);
 
 const completedImage = (type: string): JsonSchema =>
   object(
     {
-      type: { const: type },
+      type: always(type),
       created_at: time("When the image was made"),
       b64_json: string("The image in base64."),
       url: string("A link to the image."),
@@ -292,7 +322,7 @@ const completedImage = (type: string): JsonSchema =>
 const EVENTS: Readonly<Record<string, JsonSchema>> = {
   ImagePartialSucceededEvent: object(
     {
-      type: { const: "image_generation.partial_succeeded" },
+      type: always("image_generation.partial_succeeded"),
       model: string("The provider's name of the model."),
       created: time("When the image was made"),
       image_index: integer("The index of the image, from 0."),
@@ -319,6 +349,7 @@ const EVENTS: Readonly<Record<string, JsonSchema>> = {
       error: object(
         { code: string("The provider's code, or the gateway's."), message: string("What was wrong.") },
         [],
+        "What was wrong.",
       ),
     },
     ["error"],

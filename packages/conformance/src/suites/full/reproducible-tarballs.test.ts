@@ -1,0 +1,51 @@
+import { createHash } from "node:crypto";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { PUBLISHED, packAnew, pnpm } from "../../support/packed-project.js";
+import { run } from "../../support/run.js";
+import { ROOT } from "../../support/workspace.js";
+import { expectCounts } from "../results.js";
+
+const MINUTES = 60_000;
+
+it("a build in another folder, with another mask of file modes and another time zone, makes the same bytes", {
+  timeout: 15 * MINUTES,
+}, async () => {
+  const temporary = mkdtempSync(join(tmpdir(), "calotype-reproduced-"));
+  onTestFinished(() => rmSync(temporary, { recursive: true, force: true }));
+  const [first, second, copy] = ["first", "second", "a folder with a longer path"].map((name) =>
+    join(temporary, name),
+  );
+  if (first === undefined || second === undefined || copy === undefined) throw new Error("No folders.");
+  for (const folder of [first, second, copy]) mkdirSync(folder);
+  for (const file of run("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], ROOT).split(
+    "\0",
+  )) {
+    if (file === "") continue;
+    mkdirSync(dirname(join(copy, file)), { recursive: true });
+    cpSync(join(ROOT, file), join(copy, file));
+  }
+  const filters = PUBLISHED.map((name) => `--filter ${name}`).join(" ");
+  const build = `umask 077 && export TZ=Asia/Shanghai && npx -y ${pnpm()} install --frozen-lockfile --prefer-offline &&
+    npx -y ${pnpm()} ${filters} run build && npx -y ${pnpm()} ${filters} pack --pack-destination ${second}`;
+  run("sh", ["-c", build], copy);
+
+  const digest = (folder: string): Record<string, string> => {
+    const paths = run("sh", ["-c", "ls *.tgz"], folder).trim().split("\n");
+    return Object.fromEntries(
+      paths.map((path) => [
+        basename(path),
+        createHash("sha256")
+          .update(readFileSync(join(folder, path)))
+          .digest("hex"),
+      ]),
+    );
+  };
+  packAnew(first);
+
+  expect(Object.keys(digest(first))).toHaveLength(PUBLISHED.length);
+  expect(digest(second)).toEqual(digest(first));
+  await expectCounts("reproducible-tarballs", { "tarballs have the same bytes": PUBLISHED.length });
+});

@@ -1,0 +1,31 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "vitest";
+
+/** How many of what a suite has seen, such as `{ "requests": 12 }`. */
+export type Counts = Readonly<Record<string, number>>;
+
+/** The suites whose counts are stored. The others are counted from their fixtures. */
+export type StoredSuite =
+  | "ibm-ruleset"
+  | "load-of-streams"
+  | "prism"
+  | "proxies"
+  | "radosgw"
+  | "reproducible-tarballs"
+  | "slow-clients"
+  | "software-bills"
+  | "structured-fields";
+
+const pathOf = (suite: StoredSuite): string => join(import.meta.dirname, "results", `${suite}.json`);
+
+/** Compares what a suite has seen with what is stored of it. `vitest --update` stores it, and `docs/suites.md` shows it. */
+export async function expectCounts(suite: StoredSuite, counts: Counts): Promise<void> {
+  await expect(`${JSON.stringify(counts, null, 2)}\n`).toMatchFileSnapshot(pathOf(suite));
+}
+
+/** What is stored of a suite. */
+export function readCounts(suite: StoredSuite): Counts {
+  const counts: Counts = JSON.parse(readFileSync(pathOf(suite), "utf8"));
+  return counts;
+}
