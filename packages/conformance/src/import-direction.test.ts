@@ -17,6 +17,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   next: ["core"],
   sqlite: ["core"],
   postgres: ["core"],
+  ledger: ["core", "sqlite", "postgres"],
   react: ["client"],
   redis: ["core"],
   s3: ["core"],

@@ -136,15 +136,16 @@ async function takeSteps(
   const format = await readFormat(send, { schema, steps });
   if (format !== undefined && format >= end) return;
   if (format === undefined) await createFormat(send, schema);
-  for (const step of steps.slice(format ?? 0, end)) {
-    const sql = step
-      .replaceAll("{settings}", FUNCTION_SETTINGS)
-      .replaceAll("{channel}", channelOf(schema))
-      .replaceAll("{schema}", quoted);
-    await send({ sql, values: [] });
-  }
+  for (const step of steps.slice(format ?? 0, end)) await send({ sql: writeStep(step, schema), values: [] });
   await send({ sql: `UPDATE ${quoted}.format SET version = $1`, values: [end] });
 }
+
+/** The SQL of a step for a schema. */
+export const writeStep = (step: string, schema: string): string =>
+  step
+    .replaceAll("{settings}", FUNCTION_SETTINGS)
+    .replaceAll("{channel}", channelOf(schema))
+    .replaceAll("{schema}", quoteSchema(schema));
 
 async function createFormat(send: Send, schema: string): Promise<void> {
   const quoted = quoteSchema(schema);
@@ -159,7 +160,7 @@ async function createFormat(send: Send, schema: string): Promise<void> {
  * Returns the number of steps that the schema has had; `undefined` if the ledger has no tables yet. Throws if the
  * schema is of a newer version.
  */
-async function readFormat(
+export async function readFormat(
   send: Send,
   { schema, steps = MIGRATIONS }: Pick<MigrateOptions, "schema" | "steps">,
 ): Promise<number | undefined> {

@@ -7,6 +7,7 @@ const entries = [
   require("@calotype/node").toNodeHandler,
   require("@calotype/express").toExpressHandler,
   require("@calotype/koa").toKoaMiddleware,
+  require("@calotype/ledger").writeLedgerDump,
   require("@calotype/mcp").mcp,
   require("@calotype/s3").createS3Store,
   require("@calotype/sqlite").createSqliteLedger,

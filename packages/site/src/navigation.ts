@@ -62,6 +62,7 @@ const MAIN: readonly Group[] = [
           "callers",
           "pricing",
           "ledger",
+          "ledger-command",
           "report-sources",
           "settlement",
         ],
@@ -159,6 +160,7 @@ const MAIN: readonly Group[] = [
       "recipes/cloudflare",
       "recipes/lambda",
       "recipes/several-regions",
+      "recipes/moving-a-caller",
     ],
   ],
   [

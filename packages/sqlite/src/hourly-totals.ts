@@ -146,8 +146,8 @@ function isUnsettled(state: string): state is UsageOutcome & UsageRecord["state"
   return state === "unresolved" || state === "released";
 }
 
-/** SQLite has no exact decimals. */
-function addDecimalFunctions(database: DatabaseSync): void {
+/** Adds `add_decimals` and the aggregate `sum_decimals` to a connection: SQLite has no exact decimals. */
+export function addDecimalFunctions(database: DatabaseSync): void {
   database.function("add_decimals", { deterministic: true }, addStrings);
   database.aggregate("sum_decimals", {
     start: "0",

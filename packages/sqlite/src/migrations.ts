@@ -337,6 +337,10 @@ export const MIGRATIONS: readonly string[] = [
 /** "CALO": marks our files, so that we never write into another program's database. */
 const APPLICATION_ID = 0x43_41_4c_4f;
 
+/** The statements that mark a file as ours, with the number of steps that it has had. */
+export const writeFormat = (version: number): string =>
+  `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${version};`;
+
 /** Throws if the file belongs to another program or to a newer version of this package. Changes nothing. */
 export function assertOurFile(database: DatabaseSync): void {
   // In one transaction, because another process may create the tables between two reads.
@@ -385,7 +389,7 @@ export function migrate(database: DatabaseSync, steps: readonly string[] = MIGRA
     const version = readPragma(database, "user_version");
     for (const step of steps.slice(version)) database.exec(step);
     // Written even if nothing changes, so that a read-only file fails at startup.
-    database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${steps.length}`);
+    database.exec(writeFormat(steps.length));
     database.exec("COMMIT");
   } catch (error) {
     if (database.isTransaction) database.exec("ROLLBACK");

@@ -47,6 +47,7 @@ export const PACKAGE_DOCS: Readonly<Record<string, readonly string[]>> = {
   emulator: [],
   express: ["adapters/express.md"],
   koa: ["adapters/koa.md"],
+  ledger: ["ledger-command.md"],
   mcp: ["mcp.md"],
   next: ["adapters/next.md"],
   node: ["adapters/node.md", "shutdown.md"],

@@ -1,0 +1,1 @@
+export { type DumpOptions, writeLedgerDump } from "./write-ledger-dump.js";
