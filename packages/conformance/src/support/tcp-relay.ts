@@ -19,7 +19,7 @@ export async function startTcpRelay(target: {
 }): Promise<TcpRelay> {
   const sockets = new Set<Socket>();
   let state: RelayState = "up";
-  /** Writes that wait until the relay is up again. */
+  /** What waits until the relay is up again. */
   const kept: (() => void)[] = [];
   const pass = (bytes: Buffer, to: Socket): void => {
     if (state === "silent") kept.push(() => to.write(bytes));
@@ -37,7 +37,9 @@ export async function startTcpRelay(target: {
       socket.on("data", (bytes) => pass(bytes, other));
       socket.on("close", () => {
         sockets.delete(socket);
-        other.destroy();
+        // After the bytes that are kept. A server then runs a statement that nobody waits for any more.
+        if (state === "silent") kept.push(() => other.destroy());
+        else other.destroy();
       });
     }
   });
@@ -61,7 +63,7 @@ export async function startTcpRelay(target: {
       state = next;
       if (next === "down") await stop();
       else if (!server.listening) await listen(port);
-      if (next === "up") for (const write of kept.splice(0)) write();
+      if (next === "up") for (const goOn of kept.splice(0)) goOn();
     },
     close: stop,
   };
