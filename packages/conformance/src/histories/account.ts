@@ -62,9 +62,12 @@ export function settle(
   result?: ResultOf<"settle">,
 ): Account | undefined {
   const known = account.requests.get(id);
+  if (known?.state === "settled") {
+    // A settlement whose first reply was lost may say again that it was late.
+    return result?.isLate === true && !known.isLate ? undefined : account;
+  }
   const isLate = known?.state === "unresolved" || known?.state === "released";
   if (result !== undefined && result.isLate !== isLate) return undefined;
-  if (known?.state === "settled") return account;
   return put(account, id, {
     state: "settled",
     charge: BigInt(charge),

@@ -26,10 +26,10 @@ import {
  * Checks for each caller that one order of the calls explains all results, in which each call happens between its beginning and its
  * end. Accounts share nothing, so each is checked alone.
  */
-export function checkAccounts({ calls, onLost, safeNs }: History): Checked {
+export function checkAccounts({ calls, ...rest }: History): Checked {
   return toChecked(
     Array.from(readFinal(calls), ([caller, entries]) => {
-      const steps = toSteps(calls, { caller, entries, onLost, safeNs });
+      const steps = toSteps(calls, { ...rest, caller, entries });
       return { object: `the account of ${caller}`, search: findOrder(steps, EMPTY_ACCOUNT, toAccountKey) };
     }),
   );
@@ -38,7 +38,7 @@ export function checkAccounts({ calls, onLost, safeNs }: History): Checked {
 type AccountStep = Step<Account>;
 
 /** What the steps of a caller depend on. */
-interface Context extends Pick<History, "onLost" | "safeNs"> {
+interface Context extends Omit<History, "calls"> {
   readonly caller: string;
   /** Its records at the end. */
   readonly entries: readonly Entry[];
@@ -61,7 +61,9 @@ function toStep(call: Call, own: readonly Call[]): AccountStep[] {
       return [stepOf(call, (account) => release(account, call.input))];
     case "balance":
     case "records":
-      return call.result === undefined ? [] : [stepOf(call, (account) => readResult(call, account))];
+      return call.result === undefined
+        ? []
+        : [{ ...stepOf(call, (account) => readResult(call, account)), isRead: true }];
     case "sweep":
     case "list":
     case "changeBudget":
@@ -92,11 +94,11 @@ function findEndOfHold({ input, process, end, rejectedAt }: CallOf<"hold">, own:
 }
 
 /**
- * The steps of sweeps. A sweep ends the holds of a caller in one step. If nothing is known of its end, it may have ended the holds of the
- * records that no other sweep returned: a record is unresolved, released or late only if a sweep has ended its hold.
+ * The steps of sweeps. A sweep ends the holds of a caller in one step. If its result is unknown or incomplete, it may have ended the
+ * holds of the records that no sweep returned: a record is unresolved, released or late only if a sweep has ended its hold.
  */
 function toLosses(calls: readonly Call[], own: readonly Call[], context: Context): AccountStep[] {
-  const { caller, entries, safeNs } = context;
+  const { caller, entries, safeNs, losesReplies } = context;
   const known = answeredOf(calls, "sweep").flatMap((sweep) => {
     const swept = sweep.result.filter((entry) => entry.caller === caller);
     return swept.length === 0 ? [] : [{ sweep, swept }];
@@ -114,13 +116,13 @@ function toLosses(calls: readonly Call[], own: readonly Call[], context: Context
   });
   const ids = new Set(known.flatMap(({ swept }) => swept.map(({ id }) => id)));
   const others = entries.filter(({ id, state, isLate }) => !ids.has(id) && (state !== "settled" || isLate));
-  const unknown = callsOf(calls, "sweep").filter(({ result }) => result === undefined);
+  const unknown = callsOf(calls, "sweep").filter(({ result }) => losesReplies || result === undefined);
   const begin = Math.min(...unknown.map((sweep) => sweep.begin));
   // One sweep has ended all of them at once.
   const groups = unknown.length === 1 ? [others] : others.map((entry) => [entry]);
   const unsure = groups.map(
     (group): AccountStep => ({
-      label: `a sweep without a result of ${group.map(({ id }) => id).join(", ")}`,
+      label: `a sweep that did not return ${group.map(({ id }) => id).join(", ")}`,
       begin,
       end: Number.POSITIVE_INFINITY,
       isSure: false,

@@ -30,6 +30,7 @@ export function checkBudgets({ calls, budgets }: History): Checked {
             begin: call.begin,
             end: call.end,
             isSure: true,
+            isRead: true,
             apply: (present) => (call.result === present ? present : undefined),
           }),
         );

@@ -13,13 +13,13 @@ import { createPrecedence, type Happening, type Precedence } from "./precedence.
  */
 
 /** Checks the lists of all callers. The last `list` of the history has all records. */
-export function checkLists({ calls }: History): Checked {
+export function checkLists({ calls, losesReplies }: History): Checked {
   const reads = answeredOf(calls, "list");
   const final = reads.at(-1)?.result;
   if (final === undefined) throw new TypeError("A history ends with a read of all lists.");
   const appends = new Map(
     final.flatMap((entry) => {
-      const append = findAppend(entry, calls);
+      const append = findAppend(entry, calls, losesReplies);
       return append === undefined ? [] : [[nameOf(entry), append] as const];
     }),
   );
@@ -47,7 +47,7 @@ interface Lists {
 const nameOf = ({ id, state }: Entry): string => `${id} ${state}`;
 
 /** When an element was appended. `undefined` if no call can have appended it. */
-function findAppend(entry: Entry, calls: readonly Call[]): Happening | undefined {
+function findAppend(entry: Entry, calls: readonly Call[], losesReplies: boolean): Happening | undefined {
   const label = `the append of ${nameOf(entry)}`;
   if (entry.state === "settled") {
     const all = callsOf(calls, "settle").filter(({ input }) => input.id === entry.id);
@@ -61,7 +61,7 @@ function findAppend(entry: Entry, calls: readonly Call[]): Happening | undefined
   }
   const sweeps = answeredOf(calls, "sweep").filter(({ result }) => result.some(({ id }) => id === entry.id));
   if (sweeps.length > 0) return toHappening(label, sweeps, Math.min(...sweeps.map(({ end }) => end)));
-  const unknown = callsOf(calls, "sweep").filter(({ result }) => result === undefined);
+  const unknown = callsOf(calls, "sweep").filter(({ result }) => losesReplies || result === undefined);
   return toHappening(label, unknown, Number.POSITIVE_INFINITY);
 }
 

@@ -56,7 +56,7 @@ const endOf = (records: readonly Entry[], list = records): Call[] =>
   ].map((call) => ({ ...call, process: "final" }));
 
 const check = (calls: readonly Call[], rest: Partial<History> = {}) =>
-  checkHistory({ calls, onLost: "release", safeNs: 0, budgets: {}, ...rest });
+  checkHistory({ calls, onLost: "release", safeNs: 0, losesReplies: false, budgets: {}, ...rest });
 
 /** The problems without their details. */
 const find = (calls: readonly Call[], rest?: Partial<History>): string[] => [
@@ -88,6 +88,17 @@ describe("histories with a serial order", () => {
         }),
         callOf([2, 45], "balance", { caller }, { settled: "0", held: "0" }),
         callOf([60, 61], "release", { id: "a", caller }, null),
+        ...endOf([]),
+      ],
+    ],
+    [
+      "a hold again while its release overlaps: it is made after the release, and changes nothing before it",
+      [
+        callOf([0, 1], "hold", holdOf("a", "2"), GRANTED),
+        callOf([10, 20], "release", { id: "a", caller }, null),
+        callOf([11, 21], "hold", holdOf("a", "2"), GRANTED),
+        callOf([30, 31], "balance", { caller }, { settled: "0", held: "2" }),
+        callOf([40, 41], "release", { id: "a", caller }, null),
         ...endOf([]),
       ],
     ],

@@ -5,7 +5,7 @@ import type { Fault, Round } from "./run-round.ts";
 const FAULTS: Readonly<Record<Round["ledger"], readonly Fault[]>> = {
   memory: [],
   sqlite: ["kill", "kill", "pause", "clock"],
-  postgres: ["kill", "kill", "cut", "cut", "silence", "pause", "clock"],
+  postgres: ["kill", "kill", "cut", "cut", "loss", "loss", "silence", "pause", "clock"],
 };
 
 /** A round that takes seconds. Those on PostgreSQL have the most that can go wrong, so most rounds are on it. */

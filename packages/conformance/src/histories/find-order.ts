@@ -7,6 +7,8 @@ export interface Step<State> {
   readonly end: number;
   /** False if the step may also never happen. */
   readonly isSure: boolean;
+  /** True if the step changes nothing in any state. */
+  readonly isRead?: boolean;
   /** Steps that are not sure and do the same are tried in the order in which they begin. Absent: no other step does the same. */
   readonly does?: string;
   /**
@@ -90,15 +92,15 @@ function reach<State>(
   for (let place = waiting.pop(); place !== undefined; place = waiting.pop()) {
     const { state } = place;
     const possible = findPossible(place, open);
-    // What is possible and changes nothing is best done at once.
-    const reads = possible.filter(([other, after]) => after === state && other.isSure);
+    // A read that is possible is best done at once. A write that changes nothing now may change something later.
+    const reads = possible.filter(([other]) => other.isRead === true && other.isSure);
     const done = reads.length === 0 ? place.done : new Set([...place.done, ...reads.map(([read]) => read)]);
     if (done.has(step)) {
       reached.push({ state, done });
       continue;
     }
     for (const [other, after] of possible) {
-      if (after === state) continue;
+      if (after === state && (other.isRead === true || !other.isSure)) continue;
       const next = { state: after, done: new Set(done).add(other) };
       const key = keyOf(next);
       if (seen.has(key)) continue;

@@ -90,6 +90,8 @@ export interface History {
   readonly onLost: LostPolicy;
   /** How long the sweep of another process leaves a new hold alone at least, in nanoseconds. 0: unknown, because a clock was moved. */
   readonly safeNs: number;
+  /** Whether replies of the database can be lost. A sweep that is sent again then returns fewer records than it has made. */
+  readonly losesReplies: boolean;
   /** The stored budgets at the beginning. */
   readonly budgets: Readonly<Record<string, number>>;
 }

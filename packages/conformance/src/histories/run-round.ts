@@ -23,7 +23,9 @@ export type Fault =
   /** Its connections to PostgreSQL are closed, and new ones are refused for a moment. */
   | "cut"
   /** Its connections to PostgreSQL deliver nothing for a while, some for longer than its calls wait. */
-  | "silence";
+  | "silence"
+  /** For a while, some replies of PostgreSQL are lost with their connections. */
+  | "loss";
 
 /** Clients that use one ledger at the same time. The seed decides what they do, but not when. */
 export interface Round {
@@ -141,7 +143,7 @@ interface Ended {
 }
 
 /** Of clients in other processes: their faults come while they work, and dead processes lose their holds before the others end. */
-const PAUSE_MS = 100;
+const PAUSE_MS = 40;
 
 const planClients = (
   { seed, processes, isSpawned, clients, faults, ledger }: Round,
@@ -266,6 +268,10 @@ async function doFault(
       await relay?.set("down");
       await sleep(random() * 200);
       return await relay?.set("up");
+    case "loss":
+      await relay?.set("lossy");
+      await sleep(random() * 3_000);
+      return await relay?.set("up");
     case "silence":
       await relay?.set("silent");
       await sleep(random() * 3_000);
@@ -302,6 +308,9 @@ async function finish(
   return lines;
 }
 
+/** The faults of connections. */
+const LOSSES = new Set<Fault>(["cut", "silence", "loss"]);
+
 function toResult({ onLost, ledger, faults }: Round, lines: readonly Line[]): RoundResult {
   const calls = toCalls(lines);
   const final = calls.filter(({ process }) => process === FINAL_PROCESS);
@@ -311,7 +320,13 @@ function toResult({ onLost, ledger, faults }: Round, lines: readonly Line[]): Ro
   const held = final.filter((call) => call.kind === "balance" && call.result?.held !== "0");
   const safeNs = ledger === "sqlite" && faults.includes("clock") ? 0 : (LEASE_SECONDS / 2) * 1e9;
   return {
-    history: { calls, onLost, safeNs, budgets: BUDGETS },
+    history: {
+      calls,
+      onLost,
+      safeNs,
+      losesReplies: faults.some((fault) => LOSSES.has(fault)),
+      budgets: BUDGETS,
+    },
     problems: [
       ...failed.map((error) => `A call fails at the end: ${error}`),
       ...held.map((call) => `Money is held at the end: ${JSON.stringify(call)}`),
