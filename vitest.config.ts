@@ -23,6 +23,7 @@ const FULL_ONLY = [
   "**/openai-streams/memory.test.ts",
   "**/results/memory.test.ts",
   "**/fleet/task-kills.test.ts",
+  "**/histories/random-rounds.test.ts",
   "**/release/price-tests-npm.test.ts",
   "**/suites/full/**",
   "**/whole-site.test.ts",

@@ -9,8 +9,8 @@ import { runTask } from "./run-task.ts";
 
 /** For all parts together. */
 const SECONDS = isFull() ? 600 : 20;
-/** Only in the full run: their processes are slow to start, and the tests in `conformance/src/crashes` also kill servers. */
-const ONLY_FULL = new Set(["kills", "tasks", "pollers"]);
+/** Only in the full run: their processes are slow to start, and tests in `conformance/src` also kill processes. */
+const ONLY_FULL = new Set(["kills", "tasks", "pollers", "histories"]);
 const TESTED = PARTS.filter(({ name }) => isFull() || !ONLY_FULL.has(name));
 const WEIGHTS = TESTED.reduce((sum, { weight = 1 }) => sum + weight, 0);
 

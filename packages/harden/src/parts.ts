@@ -3,6 +3,7 @@ import { billing } from "./parts/billing.ts";
 import { clientSockets } from "./parts/client-sockets.ts";
 import { familyAdapters } from "./parts/families.ts";
 import { faultMatrix } from "./parts/fault-matrix.ts";
+import { histories } from "./parts/histories.ts";
 import { kills } from "./parts/kills.ts";
 import { moneyModel } from "./parts/money-model.ts";
 import { normalizer } from "./parts/normalizer.ts";
@@ -32,6 +33,7 @@ export const PARTS: readonly Part[] = [
   providerSockets,
   ssrf,
   moneyModel,
+  histories,
   faultMatrix,
   kills,
   tasks,

@@ -119,6 +119,7 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
   const now = (): number | null => options.now?.() ?? null;
   const owner = createOwner(database, { schema, leaseMs, now });
   const unsureHolds = createUnsureHolds();
+  const unsureSettlements = createUnsureHolds();
   const periods = createPeriods(now);
   const months = createMonthKeeper(database, { schema, owner, retention: options.retention });
   const sweep = createSweep(database, { schema, owner, months });
@@ -152,8 +153,15 @@ export function createPostgresLedger(options: PostgresLedgerOptions): PostgresLe
   const outbox = createOutbox(database, { schema, owner, notifications, readers, ready });
   const budgets = createBudgets(database, { schema, now, periods, ready });
   const tellAlerts = (): void => notifications.tell([{ kind: "alert" }]);
-  const statements = createStatements(database, { schema, owner, unsureHolds, periods, tellAlerts });
-  const writes = createWrites({ statements, unsureHolds, ready, timeoutMs });
+  const statements = createStatements(database, {
+    schema,
+    owner,
+    unsureHolds,
+    unsureSettlements,
+    periods,
+    tellAlerts,
+  });
+  const writes = createWrites({ statements, unsureHolds, unsureSettlements, ready, timeoutMs });
   const history = createHistory(database, {
     schema,
     ready: openOnce,

@@ -7,6 +7,7 @@ import {
   type Ledger,
   readFacts,
   type SettledRecord,
+  type SettleResult,
   toInstant,
   type UsageFacts,
   withPeriod,
@@ -28,13 +29,15 @@ export interface Writes extends Pick<Ledger, "hold" | "settle" | "release"> {
 export interface WritesParts {
   readonly statements: Statements;
   readonly unsureHolds: UnsureHolds;
+  readonly unsureSettlements: UnsureHolds;
   /** Resolves when the tables can be written to. */
   readonly ready: () => Promise<void>;
   readonly timeoutMs: number;
 }
 
 /** One queue for each kind, because a statement does only one kind. */
-export function createWrites({ statements, unsureHolds, ready, timeoutMs }: WritesParts): Writes {
+export function createWrites(parts: WritesParts): Writes {
+  const { statements, unsureHolds, unsureSettlements, ready, timeoutMs } = parts;
   const settlements = createBatchQueue(timeoutMs, async (entries: readonly RecordEntry[]) => {
     const late = await statements.settle(entries);
     return entries.map(({ id }) => ({ isLate: late.has(id) }));
@@ -65,6 +68,15 @@ export function createWrites({ statements, unsureHolds, ready, timeoutMs }: Writ
       throw error;
     }
   };
+  const runSettlement = async (entry: RecordEntry): Promise<SettleResult> => {
+    try {
+      return await settlements.run(entry);
+    } catch (error) {
+      // The statement may have been committed.
+      if (!isRefusal(error)) unsureSettlements.add(entry);
+      throw error;
+    }
+  };
   return {
     hold: async (hold) => {
       const entry = toHoldEntry(hold);
@@ -77,9 +89,10 @@ export function createWrites({ statements, unsureHolds, ready, timeoutMs }: Writ
     settle: async (record) => {
       const entry = toRecordEntry(record);
       await ready();
-      const result = await settlements.run(entry);
+      const result = await runSettlement(entry);
       // Its record prevents a late statement from making the hold.
       unsureHolds.forget(entry.id);
+      unsureSettlements.forget(entry.id);
       return result;
     },
     release: async (id) => {
@@ -108,6 +121,8 @@ export interface StatementsOptions {
   readonly owner: Owner;
   /** Gets the holds whose statement was sent again. */
   readonly unsureHolds: UnsureHolds;
+  /** Gets the settlements whose statement was sent again. */
+  readonly unsureSettlements: UnsureHolds;
   readonly periods: Periods;
   /** Called after a statement that wrote an alert about a budget. */
   readonly tellAlerts: () => void;
@@ -116,7 +131,7 @@ export interface StatementsOptions {
 /** The statements in a schema. They call the functions of the schema. */
 export function createStatements(
   database: Database,
-  { schema, owner, unsureHolds, periods, tellAlerts }: StatementsOptions,
+  { schema, owner, unsureHolds, unsureSettlements, periods, tellAlerts }: StatementsOptions,
 ): Statements {
   return {
     hold: async (holds) => {
@@ -131,25 +146,33 @@ export function createStatements(
       return holds.map((_, at) => toResult(byPlace.get(at + 1)));
     },
     settle: async (records) => {
-      const [row] = await database.call(() => ({
-        sql: `SELECT has_alert, array_to_json(late)::text AS late FROM ${schema}.settle_calls($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-        values: [
-          records.map(({ id }) => id),
-          records.map(({ instant }) => instant),
-          records.map(({ caller }) => caller),
-          records.map(({ model }) => model),
-          records.map(({ channel }) => channel),
-          records.map(({ images }) => images),
-          records.map(({ charge }) => charge),
-          records.map(({ text }) => text),
-          owner.now(),
-          records.map(({ facts }) => facts.outcome),
-          records.map(({ facts }) => facts.durationMs),
-          records.map(({ facts }) => facts.tokens),
-        ],
-      }));
+      const [row] = await database.call(({ number }) => {
+        if (number > 0) for (const record of records) unsureSettlements.add(record);
+        return {
+          sql: `SELECT has_alert, array_to_json(late)::text AS late FROM ${schema}.settle_calls($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+          values: [
+            records.map(({ id }) => id),
+            records.map(({ instant }) => instant),
+            records.map(({ caller }) => caller),
+            records.map(({ model }) => model),
+            records.map(({ channel }) => channel),
+            records.map(({ images }) => images),
+            records.map(({ charge }) => charge),
+            records.map(({ text }) => text),
+            owner.now(),
+            records.map(({ facts }) => facts.outcome),
+            records.map(({ facts }) => facts.durationMs),
+            records.map(({ facts }) => facts.tokens),
+          ],
+        };
+      });
       if (readFlag(row, "has_alert")) tellAlerts();
-      return readLate(row);
+      const late = readLate(row);
+      // To a statement that was committed before, its own record is one that was settled already.
+      const unsure = records.filter(
+        ({ id }) => !late.has(id) && unsureSettlements.callerOf(id) !== undefined,
+      );
+      return unsure.length === 0 ? late : new Set([...late, ...(await findLate(unsure.map(({ id }) => id)))]);
     },
     release: async (releases) => {
       const sure = releases.filter(({ unsureCaller }) => unsureCaller === undefined);
@@ -164,6 +187,15 @@ export function createStatements(
       }
     },
   };
+
+  /** Those of the ids whose record is marked as late. */
+  async function findLate(ids: readonly string[]): Promise<readonly string[]> {
+    const rows = await database.run({
+      sql: `SELECT id FROM ${schema}.records WHERE id = ANY ($1) AND state = 'settled' AND record ->> 'late' = 'true'`,
+      values: [ids],
+    });
+    return rows.map((row) => readText(row, "id"));
+  }
 
   function toHoldQuery(holds: readonly HoldEntry[], patienceMs: number): SqlQuery {
     return {
@@ -249,12 +281,15 @@ export function writeRecord(record: SettledRecord): string {
   return JSON.stringify(cost === undefined ? written : { cost, ...written });
 }
 
-/** Holds for which it is unknown whether they were made or will be made: their statement failed, or was sent twice. */
+/**
+ * Holds for which it is unknown whether they were made or will be made: their statement failed, or was sent twice. The same for
+ * settlements.
+ */
 export interface UnsureHolds {
   add(hold: { readonly id: string; readonly caller: string }): void;
   /** The caller of the hold; `undefined` if the hold is not unsure. */
   callerOf(id: string): string | undefined;
-  /** The hold was released or settled. */
+  /** The hold was released or settled, or the settlement has succeeded. */
   forget(id: string): void;
 }
 

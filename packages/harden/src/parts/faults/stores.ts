@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
+import { startTcpRelay } from "@calotype/conformance/support/tcp-relay";
 import type { AdmissionStore, Ledger } from "@calotype/core/stores";
 import { createPostgresLedger } from "@calotype/postgres";
 import { createRedisAdmissionStore } from "@calotype/redis";
 import { Redis } from "ioredis";
 import { Pool } from "pg";
 import { type Fault, isPostgresFault, isRedisFault } from "./cells.ts";
-import { startTcpRelay } from "./tcp-relay.ts";
 
 /** The stores of a cell, behind a relay, and their faults. */
 export interface CellStores {

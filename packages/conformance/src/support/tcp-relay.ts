@@ -1,17 +1,21 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
-/** A TCP relay in front of a server that can make it slow, silent or unreachable. */
+/** A TCP relay in front of a server that can make it slow, silent or unreachable, and lose its replies. */
 export interface TcpRelay {
   readonly port: number;
-  /** `down`: refuses and closes connections. `silent`: keeps all bytes until the state is `up`. `slow`: delays all bytes. */
+  /**
+   * `down`: refuses and closes connections. `silent`: keeps all bytes until the state is `up`. `slow`: delays all bytes. `lossy`:
+   * closes the connection instead of every fourth reply.
+   */
   readonly set: (state: RelayState) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
-type RelayState = "up" | "slow" | "silent" | "down";
+type RelayState = "up" | "slow" | "silent" | "lossy" | "down";
 
 const SLOW_MS = 60;
+const REPLIES_PER_LOSS = 4;
 
 export async function startTcpRelay(target: {
   readonly host: string;
@@ -19,11 +23,12 @@ export async function startTcpRelay(target: {
 }): Promise<TcpRelay> {
   const sockets = new Set<Socket>();
   let state: RelayState = "up";
-  /** Writes that wait until the relay is up again. */
+  let replies = 0;
+  /** What waits until the relay is up again. */
   const kept: (() => void)[] = [];
   const pass = (bytes: Buffer, to: Socket): void => {
     if (state === "silent") kept.push(() => to.write(bytes));
-    else if (state === "up") to.write(bytes);
+    else if (state === "up" || state === "lossy") to.write(bytes);
     else setTimeout(() => to.write(bytes), SLOW_MS);
   };
   const server = createServer((client) => {
@@ -34,10 +39,16 @@ export async function startTcpRelay(target: {
     ] as const) {
       sockets.add(socket);
       socket.on("error", () => undefined); // the other side sees that it closed
-      socket.on("data", (bytes) => pass(bytes, other));
+      socket.on("data", (bytes) => {
+        const isReply = socket === upstream;
+        if (state === "lossy" && isReply && ++replies % REPLIES_PER_LOSS === 0) other.destroy();
+        else pass(bytes, other);
+      });
       socket.on("close", () => {
         sockets.delete(socket);
-        other.destroy();
+        // After the bytes that are kept. A server then runs a statement that nobody waits for any more.
+        if (state === "silent") kept.push(() => other.destroy());
+        else other.destroy();
       });
     }
   });
@@ -61,7 +72,7 @@ export async function startTcpRelay(target: {
       state = next;
       if (next === "down") await stop();
       else if (!server.listening) await listen(port);
-      if (next === "up") for (const write of kept.splice(0)) write();
+      if (next === "up") for (const goOn of kept.splice(0)) goOn();
     },
     close: stop,
   };

@@ -1,0 +1,14 @@
+import { checkAccounts } from "./check-accounts.ts";
+import { checkBudgets } from "./check-budgets.ts";
+import { checkLists } from "./check-lists.ts";
+import type { Checked } from "./checked.ts";
+import type { History } from "./history.ts";
+
+/** Checks a history for one serial order. */
+export function checkHistory(history: History): Checked {
+  const all = [checkAccounts(history), checkBudgets(history), checkLists(history)];
+  return {
+    problems: all.flatMap(({ problems }) => problems),
+    undecided: all.flatMap(({ undecided }) => undecided),
+  };
+}
