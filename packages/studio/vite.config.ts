@@ -3,6 +3,9 @@ import { defineConfig } from "vite";
 
 const root = fileURLToPath(new URL("src/page", import.meta.url));
 
+// Vite keeps a value that the shell has, and the page would have other code then.
+process.env["NODE_ENV"] = "production";
+
 /** Builds the page to `dist/page`. `tsup.config.ts` then puts its files into the package's code. */
 export default defineConfig({
   root,

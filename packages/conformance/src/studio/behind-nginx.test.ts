@@ -1,10 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer, type RequestListener } from "node:http";
-import { connect } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import type { RequestListener } from "node:http";
 import { toExpressHandler } from "@calotype/express";
 import { toKoaMiddleware } from "@calotype/koa";
 import { toNodeHandler } from "@calotype/node";
@@ -13,6 +7,8 @@ import express from "express";
 import Koa from "koa";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { listen } from "../support/listen.js";
+import { describeWithService } from "../support/needs-service.js";
+import { NGINX, startNginx } from "../support/proxies.js";
 import { openStudioSession } from "../support/studio-link.js";
 import { startGateway } from "../support/test-gateway.js";
 import { useProviders } from "../support/use-providers.js";
@@ -23,12 +19,8 @@ const HOSTS: Readonly<Record<string, (studio: Studio) => RequestListener>> = {
   "node:http": (studio) => toNodeHandler(studio),
 };
 
-const hasNginx = spawnSync("nginx", ["-v"]).status === 0;
-
-// The package nginx-light of Debian is enough.
-describe.runIf(hasNginx).each(Object.entries(HOSTS))(
-  "behind nginx, without authorize, on %s",
-  (_host, serve) => {
+await describeWithService(NGINX, (nginx) => {
+  describe.each(Object.entries(HOSTS))("behind nginx, without authorize, on %s", (_host, serve) => {
     const providers = useProviders();
 
     it.each([
@@ -54,7 +46,8 @@ describe.runIf(hasNginx).each(Object.entries(HOSTS))(
         const cookie = await openStudioSession(studio, `${url}/studio`);
         const write = vi.spyOn(process.stderr, "write").mockReturnValue(true);
         onTestFinished(() => write.mockRestore());
-        const proxy = await startNginx(url, directives);
+        const { url: proxy, close: stop } = await startNginx(nginx, url, { directives });
+        onTestFinished(stop);
         const change = {
           method: "POST",
           headers: {
@@ -80,54 +73,5 @@ describe.runIf(hasNginx).each(Object.entries(HOSTS))(
         expect((await fetch(`${url}/studio/api/session`, { headers: { cookie } })).status).toBe(200);
       },
     );
-  },
-);
-
-/** Starts nginx before an app, and returns its address. */
-async function startNginx(app: string, directives: string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "calotype-nginx-"));
-  const port = await findPort();
-  const file = join(folder, "nginx.conf");
-  const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
-    (name) => `${name}_temp_path ${folder}/${name};`,
-  );
-  await writeFile(
-    file,
-    `daemon off; master_process off; pid ${folder}/pid; error_log ${folder}/error.log;
-    events {}
-    http {
-      access_log off; ${paths.join(" ")}
-      server { listen 127.0.0.1:${port}; location / { proxy_pass ${app}; ${directives} } }
-    }`,
-  );
-  const server = spawn("nginx", ["-e", join(folder, "error.log"), "-c", file], { stdio: "ignore" });
-  onTestFinished(async () => {
-    await stop(server);
-    await rm(folder, { recursive: true });
   });
-  await vi.waitUntil(() => canConnect(port), { timeout: 10_000 });
-  return `http://127.0.0.1:${port}`;
-}
-
-async function stop(server: ChildProcess): Promise<void> {
-  if (server.exitCode !== null) return;
-  server.kill();
-  await once(server, "exit");
-}
-
-async function findPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("The server has no port.");
-  return address.port;
-}
-
-function canConnect(port: number): Promise<boolean> {
-  const socket = connect(port, "127.0.0.1");
-  return new Promise((resolve) => {
-    socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
-  }).finally(() => socket.destroy()) as Promise<boolean>;
-}
+});

@@ -1,19 +1,18 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect } from "vitest";
+import { expect, type TestContext } from "vitest";
 
 /** How many of what a suite has seen, such as `{ "requests": 12 }`. */
 export type Counts = Readonly<Record<string, number>>;
 
-/** The suites whose counts are stored. The others are counted from their fixtures. */
+/** The suites whose counts are stored. Those of the others are counted from their fixtures. */
 export type StoredSuite =
   | "ibm-ruleset"
-  | "load-of-streams"
   | "prism"
   | "proxies"
   | "radosgw"
   | "reproducible-tarballs"
-  | "slow-clients"
+  | "slowhttptest"
   | "software-bills"
   | "structured-fields";
 
@@ -28,4 +27,14 @@ export async function expectCounts(suite: StoredSuite, counts: Counts): Promise<
 export function readCounts(suite: StoredSuite): Counts {
   const counts: Counts = JSON.parse(readFileSync(pathOf(suite), "utf8"));
   return counts;
+}
+
+/** How many tests of a file have passed so far. */
+export function countPassed({ file }: TestContext["task"]): number {
+  const count = (tasks: typeof file.tasks): number =>
+    tasks.reduce((sum, task) => {
+      if (task.type === "suite") return sum + count(task.tasks);
+      return sum + (task.result?.state === "pass" ? 1 : 0);
+    }, 0);
+  return count(file.tasks);
 }

@@ -14,7 +14,7 @@ it("a build in another folder, with another mask of file modes and another time 
   timeout: 15 * MINUTES,
 }, async () => {
   const temporary = mkdtempSync(join(tmpdir(), "calotype-reproduced-"));
-  onTestFinished(() => rmSync(temporary, { recursive: true, force: true }));
+  onTestFinished(() => rmSync(temporary, { recursive: true, force: true }), 5 * MINUTES);
   const [first, second, copy] = ["first", "second", "a folder with a longer path"].map((name) =>
     join(temporary, name),
   );
