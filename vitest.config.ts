@@ -22,6 +22,7 @@ const FULL_ONLY = [
   "**/fleet-simulation/fleet-simulation.test.ts",
   "**/openai-streams/memory.test.ts",
   "**/results/memory.test.ts",
+  "**/conformance/src/fleet/cells.test.ts",
   "**/fleet/task-kills.test.ts",
   "**/release/price-tests-npm.test.ts",
   "**/suites/full/**",
