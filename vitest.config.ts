@@ -19,6 +19,7 @@ const ALONE = [
 
 /** Minutes of work on a busy machine: only in `npm run test:full`. */
 const FULL_ONLY = [
+  "**/bad-days/bad-days.test.ts",
   "**/fleet-simulation/fleet-simulation.test.ts",
   "**/openai-streams/memory.test.ts",
   "**/results/memory.test.ts",
