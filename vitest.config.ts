@@ -19,9 +19,11 @@ const ALONE = [
 
 /** Minutes of work on a busy machine: only in `npm run test:full`. */
 const FULL_ONLY = [
+  "**/bad-days/bad-days.test.ts",
   "**/fleet-simulation/fleet-simulation.test.ts",
   "**/openai-streams/memory.test.ts",
   "**/results/memory.test.ts",
+  "**/conformance/src/fleet/cells.test.ts",
   "**/fleet/task-kills.test.ts",
   "**/histories/random-rounds.test.ts",
   "**/release/price-tests-npm.test.ts",

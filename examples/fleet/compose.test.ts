@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { checkPlan } from "./cells.ts";
 import { moveTo } from "./start-nginx.ts";
 
 /** The fields of a service that the tests check. */
@@ -30,15 +31,26 @@ const FIELDS = new Set(
 const ROOT = resolve(import.meta.dirname, "../..");
 
 const read = (name: string): string => readFileSync(join(import.meta.dirname, name), "utf8");
-const { services, volumes }: Compose = parse(read("compose.yaml"), { merge: true });
 const dockerfile = read("Dockerfile");
-const nginx = read("nginx.conf");
-const gateways = Object.entries(services).filter(([name]) => name.startsWith("gateway-"));
 const portOfGateways = /PORT=(\d+)/.exec(dockerfile)?.[1];
 
-describe("compose.yaml", () => {
-  it("has Redis, PostgreSQL, two gateways and nginx, and only fields that Compose knows", () => {
-    expect(Object.keys(services)).toEqual(["redis", "postgres", "gateway-1", "gateway-2", "nginx"]);
+/** The fleets with their services. */
+const FLEETS = [
+  ["compose.yaml", "nginx.conf", "redis postgres gateway-1 gateway-2 nginx"],
+  [
+    "compose.cells.yaml",
+    "nginx-cells.conf",
+    "redis-1 redis-2 postgres-1 postgres-2 gateway-1 gateway-2 gateway-3 gateway-4 nginx",
+  ],
+] as const;
+
+describe.each(FLEETS)("%s", (file, nginxFile, names) => {
+  const { services, volumes }: Compose = parse(read(file), { merge: true });
+  const gateways = Object.entries(services).filter(([name]) => name.startsWith("gateway-"));
+  const nginx = read(nginxFile);
+
+  it("has stores, gateways and nginx, and only fields that Compose knows", () => {
+    expect(Object.keys(services)).toEqual(names.split(" "));
     const fields = Object.values(services).flatMap((service) => Object.keys(service));
     expect(fields.filter((field) => !FIELDS.has(field))).toEqual([]);
     for (const { image, build } of Object.values(services)) {
@@ -83,9 +95,8 @@ describe("compose.yaml", () => {
       for (const url of [environment["REDIS_URL"], environment["DATABASE_URL"]]) {
         expect(services).toHaveProperty(new URL(url ?? "").hostname);
       }
-      expect(environment["DATABASE_URL"]).toContain(
-        `:${services["postgres"]?.environment?.["POSTGRES_PASSWORD"]}@`,
-      );
+      const { hostname, password } = new URL(environment["DATABASE_URL"] ?? "");
+      expect(password).toBe(services[hostname]?.environment?.["POSTGRES_PASSWORD"]);
     }
   });
 
@@ -104,26 +115,61 @@ describe("compose.yaml", () => {
     }
     expect(read("gateway.ts")).toContain('"/readyz"');
   });
-});
 
-describe("nginx.conf", () => {
-  it("forwards to the gateways of compose.yaml, and listens at the published port", () => {
-    const upstreams = [...nginx.matchAll(/server (gateway-\d+):(\d+)/g)].map(([, name, port]) => [
-      name,
-      port,
-    ]);
-    expect(upstreams).toEqual(gateways.map(([name]) => [name, portOfGateways]));
+  it("forwards to its gateways, and listens at the published port", () => {
+    const upstreams = [...nginx.matchAll(/server (gateway-\d+):(\d+)/g)].map(
+      ([, name, port]) => `${name}:${port}`,
+    );
+    expect([...new Set(upstreams)]).toEqual(gateways.map(([name]) => `${name}:${portOfGateways}`));
     const [, port] = /listen (\d+);/.exec(nginx) ?? [];
     expect(services["nginx"]?.ports).toEqual([`127.0.0.1:8080:${port}`]);
   });
 
-  it("differs only in its addresses when it runs without containers", () => {
-    const moved = moveTo(nginx, { port: 9000, gateways: [9001, 9002] });
+  it("differs only in the addresses of nginx when it runs without containers", () => {
+    const ports = gateways.map((_, index) => 9001 + index);
+    const moved = moveTo(nginx, { port: 9000, gateways: ports });
     expect(moved).not.toMatch(/gateway-\d/);
     const back = moved
       .replace("listen 127.0.0.1:9000;", "listen 8080;")
-      .replace("127.0.0.1:9001", "gateway-1:8787")
-      .replace("127.0.0.1:9002", "gateway-2:8787");
+      .replaceAll(/127\.0\.0\.1:900(\d)/g, "gateway-$1:8787");
     expect(back).toBe(nginx);
+  });
+});
+
+const settingsOf = (text: string): string[] =>
+  text.split("\n").flatMap((line) => /^ *((?:proxy|client|keepalive|least)_.+;)$/.exec(line)?.[1] ?? []);
+
+describe("compose.cells.yaml", () => {
+  const { services }: Compose = parse(read("compose.cells.yaml"), { merge: true });
+
+  it("gives each cell of cells.json two gateways that nginx knows, and stores of its own", () => {
+    const { cells } = checkPlan(JSON.parse(read("cells.json")));
+    const places = cells.map((cell) => {
+      const [block = ""] = new RegExp(`^upstream ${cell} {[^}]*}`, "m").exec(read("nginx-cells.conf")) ?? [];
+      const members = Object.entries(services).filter(
+        ([, { environment }]) => environment?.["CELL"] === cell,
+      );
+      const named = [...block.matchAll(/server ([\w-]+)/g)].map(([, name]) => name);
+      expect(named).toEqual(members.map(([name]) => name));
+      expect(named).toHaveLength(2);
+      return ["REDIS_URL", "DATABASE_URL", "REDIS_PREFIX"].map((variable) => {
+        const values = new Set(members.map(([, { environment }]) => environment?.[variable]));
+        expect(values.size).toBe(1);
+        return [...values][0];
+      });
+    });
+    expect(new Set(places.flat()).size).toBe(3 * cells.length);
+  });
+
+  it("mounts the folder in which the gateways find cells.json", () => {
+    expect(services["gateway-1"]).toMatchObject({
+      volumes: [".:/fleet:ro"],
+      environment: { CELLS_FILE: "/fleet/cells.json" },
+    });
+  });
+
+  it("has the settings of nginx.conf for requests", () => {
+    const usual = settingsOf(read("nginx.conf")).filter((line) => !line.startsWith("proxy_pass "));
+    expect(usual.filter((line) => !settingsOf(read("nginx-cells.conf")).includes(line))).toEqual([]);
   });
 });

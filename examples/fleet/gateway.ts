@@ -1,10 +1,10 @@
-// One gateway of a fleet, with Redis and PostgreSQL. Its environment variables are HOST, PORT; REDIS_URL, DATABASE_URL;
-// SHUTDOWN_SECONDS, how long it finishes requests in progress at shutdown; DRAIN_SECONDS, how long before that it
-// continues to serve while /readyz returns 503; and those of the other examples: CALOTYPE_API_KEY, ARK_API_KEY, …
-// If no provider is set, both are emulated.
+// One gateway of a fleet, with Redis and PostgreSQL. Its environment variables are HOST, PORT; REDIS_URL, REDIS_PREFIX, DATABASE_URL;
+// CELLS_FILE, CELL, the file of cells.ts and this gateway's cell; SHUTDOWN_SECONDS, how long it finishes requests in progress at
+// shutdown; DRAIN_SECONDS, how long before that it continues to serve while /readyz returns 503; and those of the other
+// examples: CALOTYPE_API_KEY, ARK_API_KEY, … If no provider is set, both are emulated.
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createGateway } from "@calotype/core";
+import { createGateway, type GatewayOptions } from "@calotype/core";
 import { readOptions } from "@calotype/example-options";
 import { emulateProviders } from "@calotype/example-options/emulate-providers";
 import { toNodeHandler } from "@calotype/node";
@@ -12,6 +12,7 @@ import { createPostgresLedger } from "@calotype/postgres";
 import { createRedisAdmissionStore } from "@calotype/redis";
 import { Redis } from "ioredis";
 import { Pool } from "pg";
+import { type CellMember, joinCells } from "./cells.ts";
 import { followConnections } from "./end-connections.ts";
 
 const { env, close: closeEmulator } = await emulateProviders(process.env);
@@ -26,11 +27,15 @@ const pool = new Pool({
 const ledger = createPostgresLedger({ pool });
 await ledger.ready().catch(fail);
 
+const options = readOptions(env);
+const cells = await openCells(options).catch(fail);
 const gateway = createGateway({
   limits: { requestsPerMinute: 600, concurrent: 50 },
-  ...readOptions(env),
+  ...options,
+  // With cells, callers of other cells are refused.
+  ...(cells !== undefined && { callers: undefined, authenticate: cells.authenticate }),
   ledger,
-  admission: createRedisAdmissionStore({ client: redis }),
+  admission: createRedisAdmissionStore({ client: redis, prefix: env["REDIS_PREFIX"] || "calotype:" }),
 });
 // Tasks of a gateway that died go on here at once, and not with the first request.
 gateway.start();
@@ -41,7 +46,8 @@ let isDraining = false;
 const server = createServer((req, res) => {
   // Whether the process runs, and whether it accepts new requests. Neither checks Redis or PostgreSQL: an outage
   // affects all gateways at once, and their error responses are better than those of a balancer without any gateway.
-  if (req.url === "/healthz") res.end("ok\n");
+  if (req.url === "/cell" && cells !== undefined) cells.respond(req, res);
+  else if (req.url === "/healthz") res.end("ok\n");
   else if (req.url === "/readyz") res.writeHead(isDraining ? 503 : 200).end(isDraining ? "ending\n" : "ok\n");
   else respond(req, res);
 });
@@ -65,6 +71,7 @@ async function shutDown(): Promise<void> {
   // A request may still arrive over the connections that were accepted last.
   await sleep(LAST_REQUESTS_MS);
   await gateway.close({ deadlineSeconds: Number(env["SHUTDOWN_SECONDS"] || 25) });
+  cells?.close();
   await ledger.close();
   await pool.end();
   redis.disconnect();
@@ -72,6 +79,14 @@ async function shutDown(): Promise<void> {
   server.closeIdleConnections();
   // Ends the process even if a client does not read its response.
   setTimeout(() => process.exit(), 2_000).unref();
+}
+
+async function openCells({ callers }: GatewayOptions): Promise<CellMember | undefined> {
+  const { CELLS_FILE: path, CELL: own } = env;
+  if (!path) return undefined;
+  if (!own) throw new Error("CELL must be the name of a cell in CELLS_FILE.");
+  if (!Array.isArray(callers)) throw new Error("Cells need a list of callers.");
+  return await joinCells({ path, own, callers });
 }
 
 /** Ends the process with one line that gives the reason. */

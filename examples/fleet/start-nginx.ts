@@ -10,15 +10,20 @@ export function findNginx(): string | undefined {
   return candidates.find((program) => program !== "none" && spawnSync(program, ["-v"]).status === 0);
 }
 
-/** The port of nginx, and the gateways behind it. */
+/** The port of nginx, and the ports of `gateway-1`, `gateway-2` and so on. */
 export interface Place {
   readonly port: number;
   readonly gateways: readonly number[];
 }
 
-/** Starts nginx with nginx.conf and local addresses. */
-export async function startNginx(program: string, folder: string, place: Place): Promise<Running> {
-  const text = readFileSync(new URL("nginx.conf", import.meta.url), "utf8");
+/** Starts nginx with a configuration of this folder and local addresses. */
+export async function startNginx(
+  program: string,
+  folder: string,
+  place: Place,
+  name: "nginx.conf" | "nginx-cells.conf" = "nginx.conf",
+): Promise<Running> {
+  const text = readFileSync(new URL(name, import.meta.url), "utf8");
   writeFileSync(join(folder, "gateways.conf"), moveTo(text, place));
   const config = join(folder, "nginx.conf");
   writeFileSync(config, toMainConfig(folder));
@@ -32,10 +37,9 @@ export async function startNginx(program: string, folder: string, place: Place):
 
 /** The same configuration with another port and other gateways. */
 export function moveTo(config: string, { port, gateways }: Place): string {
-  let next = 0;
   return config
     .replace(/listen \d+;/, `listen 127.0.0.1:${port};`)
-    .replaceAll(/server gateway-\d+:\d+/g, () => `server 127.0.0.1:${gateways[next++]}`);
+    .replaceAll(/server gateway-(\d+):\d+/g, (_, number) => `server 127.0.0.1:${gateways[number - 1]}`);
 }
 
 /** Settings that the container image already has. */

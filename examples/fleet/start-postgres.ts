@@ -38,6 +38,21 @@ export async function startPostgres(parent: string): Promise<Server> {
   return { ...running, url };
 }
 
+/** Creates a database on a server, unless it exists. Returns its address. */
+export async function createDatabase(serverUrl: string, name: string): Promise<string> {
+  const client = new Client({ connectionString: serverUrl });
+  await client.connect();
+  try {
+    const { rows } = await client.query("SELECT FROM pg_database WHERE datname = $1", [name]);
+    if (rows.length === 0) await client.query(`CREATE DATABASE ${client.escapeIdentifier(name)}`);
+  } finally {
+    await client.end();
+  }
+  const url = new URL(serverUrl);
+  url.pathname = `/${encodeURIComponent(name)}`;
+  return url.href;
+}
+
 /** The server listens shortly before it accepts sessions. */
 async function untilReady(connectionString: string): Promise<void> {
   for (let tries = 0; ; tries++) {

@@ -10,14 +10,15 @@ import {
   idempotencyOf,
   kindOf,
   LEASE_MS,
+  RESPONSE,
   requestOf,
   slotOf,
   windowOf,
 } from "../admission-suite/requests.js";
 import { describeAdmissionStore } from "../admission-suite.js";
 import { describeWithService } from "../support/needs-service.js";
-import { type RedisCluster, startRedisCluster } from "../support/redis-cluster.js";
-import { REDIS_SERVER } from "../support/redis-server.js";
+import { findMaster, type RedisCluster, startRedisCluster } from "../support/redis-cluster.js";
+import { REDIS_SERVER, type RedisServer } from "../support/redis-server.js";
 import {
   createPrefix,
   findKeys,
@@ -191,6 +192,64 @@ await describeWithService(REDIS_SERVER, (program) => {
     },
   );
 });
+
+await describeWithService(REDIS_SERVER, (program) => {
+  it.runIf(isFull())(
+    "what a replica had not got from its lost master is forgotten: counts and stored responses, and nothing else",
+    { timeout: 90_000 },
+    async () => {
+      const cluster = await startRedisCluster(program);
+      const client = new Cluster(cluster.nodes.map(({ port }) => ({ host: "127.0.0.1", port })));
+      try {
+        const store = createRedisAdmissionStore({
+          client,
+          prefix: createPrefix(),
+          deadlineSeconds: PATIENT_SECONDS,
+        });
+        const admit = async (key: string): Promise<string> => (await store.admit(requestFor(key))).kind;
+        const run = async (key: string): Promise<void> => {
+          const request = requestFor(key);
+          expect((await store.admit(request)).kind).toBe("admitted");
+          await store.finish(request, { kind: "keep", response: RESPONSE, ttlMs: 600_000 });
+        };
+        await run("before");
+        const master = await findMaster(cluster, "{shop}");
+        await stopReplication(master);
+        await run("after");
+        expect(await admit("third")).toBe("limited");
+        expect(await admit("after")).toBe("replay");
+
+        await master.stop();
+        await vi.waitFor(async () => expect(await admit("before")).toBe("replay"), {
+          timeout: FAILOVER_MS,
+          interval: 500,
+        });
+        // The count was 2, and the response of the second request was stored.
+        expect(await admit("after")).toBe("admitted");
+        expect(await admit("third")).toBe("limited");
+      } finally {
+        client.disconnect();
+        await cluster.remove();
+      }
+    },
+  );
+});
+
+/** A request of the caller `shop`, which may send two. */
+const requestFor = (key: string) =>
+  requestOf({
+    caller: "shop",
+    windows: [windowOf({ limit: 2, windowMs: 600_000 })],
+    idempotency: idempotencyOf({ key }),
+  });
+
+/** From now on, the replica of a master gets nothing from it. */
+async function stopReplication({ port }: RedisServer): Promise<void> {
+  const client = new Redis(port);
+  await client.call("ACL", "SETUSER", "default", "-psync", "-sync");
+  await client.call("CLIENT", "KILL", "TYPE", "replica");
+  client.disconnect();
+}
 
 async function countKeys(url: string, prefix: string): Promise<number> {
   const client = new Redis(url);

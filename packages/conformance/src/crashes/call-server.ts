@@ -24,8 +24,18 @@ export interface PlannedCall {
 export interface Sighting extends PlannedCall {
   /** `x-request-id`, if a response began. */
   readonly id: string | undefined;
-  /** The response, if the client received it completely. `isFailure`: it says that the request failed. */
-  readonly end: { readonly status: number; readonly images: number; readonly isFailure: boolean } | undefined;
+  /** The response, if the client received it completely. */
+  readonly end: SightedEnd | undefined;
+}
+
+/** A complete response. */
+interface SightedEnd {
+  readonly status: number;
+  readonly images: number;
+  /** True if it says that the request failed. */
+  readonly isFailure: boolean;
+  /** The header `retry-after`. */
+  readonly retryAfter: string | undefined;
 }
 
 /** The model of a request, as in its record. */
@@ -51,7 +61,8 @@ export async function callServer(url: string, planned: PlannedCall, agent: Agent
     const body = await text(incoming);
     const status = incoming.statusCode ?? 0;
     const isFailure = status !== 200 || /^event: error$/m.test(body);
-    return { ...planned, id, end: { status, images: countImages(body), isFailure } };
+    const retryAfter = incoming.headers["retry-after"];
+    return { ...planned, id, end: { status, images: countImages(body), isFailure, retryAfter } };
   } catch {
     return { ...planned, id, end: undefined };
   } finally {

@@ -5,6 +5,8 @@ import { CALLERS } from "../crashes/server-plan.ts";
 /** The input of the program `gateway-process.ts`. All gateways of a fleet get the same. */
 export interface GatewayPlan {
   readonly redisUrl: string;
+  /** The ports of a cluster, in place of `redisUrl`. */
+  readonly redisCluster?: readonly number[] | undefined;
   /** The prefix of every key in Redis. */
   readonly prefix: string;
   readonly whenAway: AwayPolicy;

@@ -6,7 +6,7 @@ import type { TaskLedger } from "@calotype/core/stores";
 import { toNodeHandler } from "@calotype/node";
 import { createPostgresLedger } from "@calotype/postgres";
 import { createRedisAdmissionStore } from "@calotype/redis";
-import { Redis } from "ioredis";
+import { Cluster, Redis } from "ioredis";
 import { Pool } from "pg";
 import { noteMarks } from "../crashes/note-marks.ts";
 import {
@@ -25,7 +25,10 @@ import { FLEET_CALLERS, GATED, type GatewayPlan, REDIS_DEADLINE_MS } from "./gat
  */
 const plan: GatewayPlan = JSON.parse(await text(process.stdin));
 
-const client = new Redis(plan.redisUrl);
+const client =
+  plan.redisCluster === undefined
+    ? new Redis(plan.redisUrl)
+    : new Cluster(plan.redisCluster.map((port) => ({ host: "127.0.0.1", port })));
 client.on("error", () => undefined); // the store reports it
 const pool = new Pool({ connectionString: plan.postgresUrl, max: 8, connectionTimeoutMillis: 2_000 });
 const { schema, leaseSeconds } = plan;

@@ -35,12 +35,18 @@ export interface Fleet extends Evidence {
 const PROGRAM = new URL("gateway-process.ts", import.meta.url);
 
 /** The servers that the gateways share. */
-export type Place = Pick<GatewayPlan, "redisUrl" | "postgresUrl">;
+export type Place = Pick<GatewayPlan, "redisUrl" | "redisCluster" | "postgresUrl">;
 type FleetChanges = Partial<
   Pick<GatewayPlan, "whenAway" | "leaseSeconds" | "admissionLeaseSeconds" | "onLost" | "tasks">
 >;
 
-export async function openFleet(count: number, place: Place, changes: FleetChanges = {}): Promise<Fleet> {
+/** @param flags command-line flags of Node for the gateways */
+export async function openFleet(
+  count: number,
+  place: Place,
+  changes: FleetChanges = {},
+  flags: readonly string[] = [],
+): Promise<Fleet> {
   const emulator = createEmulator({ images: "tiny", millisecondsPerImage: 5, seed: 1 });
   const [provider, gated] = await Promise.all([emulator.listen(), startGatedProvider()]);
   const plan: GatewayPlan = {
@@ -57,7 +63,7 @@ export async function openFleet(count: number, place: Place, changes: FleetChang
   };
   const started: NextServer<GatewayPlan>[] = [];
   const prepare = (): NextServer<GatewayPlan> => {
-    const next = spawnServer<GatewayPlan>(PROGRAM);
+    const next = spawnServer<GatewayPlan>(PROGRAM, flags);
     started.push(next);
     return next;
   };
@@ -68,6 +74,8 @@ export async function openFleet(count: number, place: Place, changes: FleetChang
     await ledger.close();
     await pool.query(`DROP SCHEMA IF EXISTS "${plan.schema}" CASCADE`);
     await pool.end();
+    // A cluster ends with the test.
+    if (plan.redisCluster !== undefined) return;
     const cleaner = new Redis(plan.redisUrl);
     await removeKeys(cleaner, plan.prefix);
     cleaner.disconnect();

@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from "node:child_process";
-import { chownSync, globSync, mkdtempSync, rmSync } from "node:fs";
+import { appendFileSync, chownSync, existsSync, globSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findFreePort } from "../support/find-free-port.ts";
@@ -15,6 +15,7 @@ export const POSTGRES_PROGRAMS: Service = {
 
 /** A PostgreSQL server of a test. Acknowledged writes are on the disk. */
 export interface PostgresServer {
+  readonly port: number;
   readonly url: string;
   readonly start: () => Promise<void>;
   /** `fast` closes the connections and stops the server. `immediate` is like a crash. */
@@ -23,37 +24,97 @@ export interface PostgresServer {
   readonly remove: () => Promise<void>;
 }
 
+/** A replica that can take the place of its primary. */
+export interface PostgresReplica extends PostgresServer {
+  /** Resolves when it accepts writes. */
+  readonly promote: () => Promise<void>;
+}
+
+/** Existing folders for parts of a server that are not in its temporary folder. */
+export interface PostgresFolders {
+  /** For the tables. */
+  readonly tables?: string | undefined;
+  /** For the write-ahead log, whose segments then have 1 MB. */
+  readonly log?: string | undefined;
+}
+
 /** Creates a database in a new folder and starts a server. */
-export async function startPostgresServer(programs: string): Promise<PostgresServer> {
+export async function startPostgresServer(
+  programs: string,
+  { tables, log }: PostgresFolders = {},
+): Promise<PostgresServer> {
+  const site = await createSite(programs, tables);
+  const initialize = ["-D", site.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"];
+  if (log !== undefined) initialize.push("--wal-segsize=1", "-X", join(log, "log"));
+  for (const folder of [tables, log]) if (folder !== undefined) site.give(folder);
+  await site.run("initdb", initialize);
+  await site.server.start();
+  return site.server;
+}
+
+/**
+ * Starts a streaming replica of a server.
+ *
+ * @param name what `synchronous_standby_names` of the primary calls it
+ * @param primaryPort that of the primary, or of a proxy in front of it
+ */
+export async function startPostgresReplica(
+  programs: string,
+  primaryPort: number,
+  name: string,
+): Promise<PostgresReplica> {
+  const site = await createSite(programs);
+  const primary = `host=127.0.0.1 port=${primaryPort} user=postgres application_name=${name}`;
+  await site.run("pg_basebackup", [
+    "-D",
+    site.data,
+    "-d",
+    primary,
+    "-R",
+    "-X",
+    "stream",
+    "-c",
+    "fast",
+    "--no-sync",
+  ]);
+  // Those of its primary were copied. It waits for no replica of its own.
+  appendFileSync(join(site.data, "postgresql.auto.conf"), "synchronous_standby_names = ''\n");
+  await site.server.start();
+  return { ...site.server, promote: async () => await site.control("promote") };
+}
+
+/** A folder for a server, and the programs that use it. */
+async function createSite(programs: string, tables?: string) {
   const port = await findFreePort();
   const folder = mkdtempSync(join(tmpdir(), "calotype-postgres-"));
-  const run = createRunner(folder);
-  const data = join(folder, "data");
+  const user = process.getuid?.() === 0 ? { uid: readId("-u"), gid: readId("-g") } : undefined;
+  const give = (path: string): void => {
+    if (user !== undefined) chownSync(path, user.uid, user.gid);
+  };
+  give(folder);
+  const runProgram = createRunner(folder, user);
+  const run = async (program: string, args: readonly string[]): Promise<void> =>
+    await runProgram(join(programs, program), args);
+  const data = join(tables ?? folder, "data");
   const control = async (...args: string[]): Promise<void> =>
-    await run(join(programs, "pg_ctl"), ["-D", data, "-w", "-s", ...args]);
+    await run("pg_ctl", ["-D", data, "-w", "-s", ...args]);
   const start = async (): Promise<void> =>
     await control("-l", join(folder, "log"), "-o", `-p ${port} -k ${folder} -h 127.0.0.1`, "start");
   const stop = async (how: "fast" | "immediate"): Promise<void> => await control("-m", how, "stop");
-  const initialize = ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"];
-  await run(join(programs, "initdb"), initialize);
-  await start();
-  return {
-    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
-    start,
-    stop,
-    remove: async () => {
-      await stop("immediate");
-      rmSync(folder, { recursive: true });
-    },
+  const remove = async (): Promise<void> => {
+    // It may have stopped before.
+    if (existsSync(join(data, "postmaster.pid"))) await stop("immediate");
+    rmSync(folder, { recursive: true });
   };
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  const server: PostgresServer = { port, url, start, stop, remove };
+  return { data, give, run, control, server };
 }
 
 type Run = (program: string, args: readonly string[]) => Promise<void>;
 
 /** PostgreSQL refuses to run as root. In this case it runs as the user that its package created. */
-function createRunner(folder: string): Run {
-  const user = process.getuid?.() === 0 ? { uid: readId("-u"), gid: readId("-g") } : {};
-  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid);
+function createRunner(folder: string, user: { readonly uid: number; readonly gid: number } | undefined): Run {
   return async (program, args) => {
     await new Promise<void>((resolve, reject) => {
       // No pipes, because the server that pg_ctl starts would keep them open.

@@ -20,6 +20,8 @@ export const PGBOUNCER: Service = {
 export interface PgBouncer {
   /** The address for clients. */
   readonly url: string;
+  /** Kills it, and starts it again at the same address. */
+  readonly restart: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
@@ -49,7 +51,8 @@ max_client_conn = 200
   await chmod(directory, 0o755);
   // It refuses to run as root.
   const user = process.getuid?.() === 0 ? ["-u", "nobody"] : [];
-  const child = spawn(urlOf(PGBOUNCER), ["-q", ...user, file], { stdio: "ignore" });
+  const start = (): ChildProcess => spawn(urlOf(PGBOUNCER), ["-q", ...user, file], { stdio: "ignore" });
+  let child = start();
   const url = `postgres://${username}@127.0.0.1:${ownPort}/test`;
   const stop = async (): Promise<void> => {
     await end(child);
@@ -61,7 +64,12 @@ max_client_conn = 200
     await stop();
     throw error;
   }
-  return { url, stop };
+  const restart = async (): Promise<void> => {
+    await end(child);
+    child = start();
+    await untilReady(url);
+  };
+  return { url, restart, stop };
 }
 
 async function findPort(): Promise<number> {

@@ -67,3 +67,14 @@ export async function startRedisCluster(program: string): Promise<RedisCluster> 
   }
   return { nodes: servers.slice(0, MASTERS), replicas: servers.slice(MASTERS), remove };
 }
+
+/** The master that has the keys with a hash tag, such as `{shop}`. */
+export async function findMaster({ nodes }: RedisCluster, tag: string): Promise<RedisServer> {
+  const client = new Redis(nodes[0]?.port ?? 0);
+  const slot = await client.cluster("KEYSLOT", tag);
+  client.disconnect();
+  // The masters have equal shares of the slots, in order.
+  const master = nodes[Math.floor((slot * MASTERS) / SLOTS)];
+  if (master === undefined) throw new Error("No master has it.");
+  return master;
+}
