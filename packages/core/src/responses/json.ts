@@ -11,6 +11,7 @@ import {
   readContentCoding,
   readStart,
 } from "../upstream/read.js";
+import type { Awaitable } from "../util/async.js";
 import { toBytes } from "../util/utf8.js";
 import { type Call, type CallParts, toContext } from "./call.js";
 import { renderJson, renderStream, toEnvelope } from "./envelope.js";
@@ -171,9 +172,18 @@ async function respondWithHeld(reading: OnlyReading, pieces: readonly Piece[]): 
     return sendPieces(reading, pieces);
   }
   if (refusal !== undefined) call.report.failed(refusal);
-  await settle(reading, { status: 200, error: refusal, images: reader.facts.images, isConclusive: true });
-  const text =
-    plain === undefined ? await renderHeld(reading, pieces) : joinText([...plain, ...reader.end([])]);
+  const end = (): Promise<void> =>
+    settle(reading, { status: 200, error: refusal, images: reader.facts.images, isConclusive: true });
+  const render = (): Awaitable<string> =>
+    plain === undefined ? renderHeld(reading, pieces) : joinText([...plain, ...reader.end([])]);
+  let text: string;
+  if (reading.success.marks === undefined || plain !== undefined) {
+    await end();
+    text = await render();
+  } else {
+    // The record says which images were marked, which is known when they have been downloaded.
+    text = await Promise.resolve(render()).finally(end);
+  }
   const body = refusal === undefined ? text : parts.redact(text);
   return renderJson(body, toContext(call));
 }
@@ -205,6 +215,8 @@ async function respondWithLinks(reading: OnlyReading, pieces: readonly Piece[]):
   }
   if (!delivered.every(isPlain)) return sendPieces(reading, delivered, leaving);
   await settle(reading, { status: 200, error: undefined, images: reader.facts.images, isConclusive: true });
+  const refused = delivery.errors.findRefusal(reader.facts.images);
+  if (refused !== undefined) throw refused;
   const body = joinText([...delivered, ...reader.end(delivery.errors.list)]);
   return renderJson(body, toContext(call));
 }
