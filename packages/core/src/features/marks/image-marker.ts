@@ -35,7 +35,7 @@ export class ImageMarker {
 
   /** `undefined` until it is known. Before that, nothing is passed on. */
   get result(): ImageMark | undefined {
-    return this.#result;
+    return this.hasBrokenManifest ? "c2pa" : this.#result;
   }
 
   /** True when the first bytes were those of a known format. */
@@ -52,7 +52,6 @@ export class ImageMarker {
   push(chunk: Uint8Array): readonly Uint8Array[] {
     if (this.#result !== undefined) {
       this.#tail?.push(chunk);
-      if (this.hasBrokenManifest) this.#result = "c2pa";
       return [chunk];
     }
     if (chunk.length === 0) return [];
@@ -81,7 +80,8 @@ export class ImageMarker {
     const bytes = joinChunks(this.#held);
     this.#held = [bytes];
     const isWebp = hasText(bytes, "RIFF") && hasText(bytes, "WEBP", 8);
-    const result = this.#readFormat(bytes, isWebp);
+    // An image that arrives at once has no other bounds.
+    const result = this.#readFormat(isWebp ? bytes : bytes.subarray(0, MAX_HEAD_BYTES), isWebp);
     if (!("needs" in result)) {
       if (result.changes !== undefined && bytes[0] === PNG_SIGNATURE[0]) this.#openTail(bytes);
       return this.#pass(result.mark, result.changes ? applyChanges(bytes, result.changes) : [bytes]);

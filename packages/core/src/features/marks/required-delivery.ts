@@ -1,5 +1,6 @@
 import { GatewayError } from "../../errors.js";
 import type { StreamShape } from "../../families/response-shape.js";
+import { toEnvelope } from "../../responses/envelope.js";
 import type { ImageBudget } from "../../responses/image-budget.js";
 import { ImageErrors } from "../../responses/image-errors.js";
 import { type ImageLayout, type ImagePart, writePart } from "../../responses/image-parts.js";
@@ -15,6 +16,8 @@ import { tellImage } from "../../responses/linked-images.js";
 import { isLink } from "../../responses/rewrite.js";
 import type { StreamTranslation } from "../../responses/sse.js";
 import type { ResultImage } from "../../types.js";
+import type { Awaitable } from "../../util/async.js";
+import { encodeText } from "../../util/utf8.js";
 import { NativeStream, rewriteJson } from "../results/native-responses.js";
 import { type AttemptMarks, createWithheldError } from "./call-marks.js";
 
@@ -28,8 +31,10 @@ export class RequiredDelivery implements StagedDelivery {
   readonly #marks: AttemptMarks;
   /** Stores the images. `undefined`: they are sent as they are. */
   readonly #inner: StagedDelivery | undefined;
-  /** The number of images in base64 that were delivered, or have begun. */
-  #delivered = 0;
+  /** True once an image was delivered, or has begun. */
+  hasDelivered = false;
+  /** The number of images in base64 that passed. */
+  #passed = 0;
   /** True if the image with long base64 that is arriving is not delivered. */
   #isRefused = false;
 
@@ -56,19 +61,9 @@ export class RequiredDelivery implements StagedDelivery {
   }
 
   async deliver(image: ResultImage, index: number): Promise<ResultImage | undefined> {
-    const base64 = image.b64_json;
-    if (typeof base64 === "string" && base64 !== "" && !this.#isMarked(base64)) {
-      return this.#refuse(index, this.#marks.findWithheld(base64) ?? createWithheldError(undefined));
-    }
-    if (this.#inner === undefined) {
-      if (isLink(image)) return this.#refuse(index, createWithheldError("link"));
-      tellImage(this.options, image);
-      return image;
-    }
-    const delivered = await this.#inner.deliver(image, index);
-    // The store failed, or the download.
-    const isProviders = delivered !== undefined && isLink(image) && delivered.url === image.url;
-    return isProviders ? this.errors.refuse(toRefusal(createWithheldError("link"))) : delivered;
+    const delivered = await this.#deliver(image, index);
+    this.hasDelivered ||= delivered !== undefined;
+    return delivered;
   }
 
   async write(part: ImagePart, layout: ImageLayout): Promise<readonly PlainPiece[]> {
@@ -96,7 +91,7 @@ export class RequiredDelivery implements StagedDelivery {
   }
 
   translateEvents(shape: StreamShape, renderFailure: (error: unknown) => string): StreamTranslation {
-    return new NativeStream(this, shape, renderFailure);
+    return new RequiredStream(this, new NativeStream(this, shape, renderFailure));
   }
 
   keepLink(_image: ResultImage, error: unknown): undefined {
@@ -111,16 +106,33 @@ export class RequiredDelivery implements StagedDelivery {
     this.#inner?.cancel(cause);
   }
 
+  async #deliver(image: ResultImage, index: number): Promise<ResultImage | undefined> {
+    const base64 = image.b64_json;
+    if (typeof base64 === "string" && base64 !== "" && !this.#isMarked(base64)) {
+      return this.#refuse(index, this.#marks.findWithheld(base64) ?? createWithheldError(undefined));
+    }
+    if (this.#inner === undefined) {
+      if (isLink(image)) return this.#refuse(index, createWithheldError("link"));
+      tellImage(this.options, image);
+      return image;
+    }
+    const delivered = await this.#inner.deliver(image, index);
+    // The store failed, or the download.
+    const isProviders = delivered !== undefined && isLink(image) && delivered.url === image.url;
+    return isProviders ? this.errors.refuse(toRefusal(createWithheldError("link"))) : delivered;
+  }
+
   /** Whether an image in base64 is one of those that were marked. Others have a form in which the gateway finds no image. */
   #isMarked(base64: string): boolean {
     if (this.#marks.findWithheld(base64) !== undefined) return false;
-    this.#delivered++;
-    return this.#delivered <= this.#marks.marked;
+    this.#passed++;
+    return this.#passed <= this.#marks.marked;
   }
 
   #isRefusedPart(part: ImagePart): boolean {
     if (part.kind === "image") return false;
     if (part.kind === "begin") this.#isRefused = !this.#isMarked("");
+    this.hasDelivered ||= !this.#isRefused;
     if (part.kind === "end" && this.#isRefused) this.#refuse(part.index, createWithheldError(undefined));
     return this.#isRefused;
   }
@@ -128,6 +140,42 @@ export class RequiredDelivery implements StagedDelivery {
   #refuse(index: number, error: Error): undefined {
     this.errors.add(error, index);
     return this.errors.refuse(toRefusal(error));
+  }
+}
+
+/** A provider's own events. The event of an image without a mark is left out; if no image is left, an error is the last event. */
+class RequiredStream implements StreamTranslation {
+  readonly #delivery: RequiredDelivery;
+  readonly #events: StreamTranslation;
+
+  constructor(delivery: RequiredDelivery, events: StreamTranslation) {
+    this.#delivery = delivery;
+    this.#events = events;
+  }
+
+  push(chunk: Uint8Array): Awaitable<readonly Uint8Array[]> {
+    return this.#events.push(chunk);
+  }
+
+  checkEnd(): void {
+    this.#events.checkEnd();
+  }
+
+  end(): readonly Uint8Array[] {
+    const { errors, hasDelivered } = this.#delivery;
+    const refusal = hasDelivered ? undefined : errors.findRefusal(1);
+    const events = this.#events.end();
+    if (refusal === undefined) return events;
+    const data = JSON.stringify(toEnvelope(refusal, (text) => text));
+    return [...events, encodeText(`event: error\ndata: ${data}\n\n`)];
+  }
+
+  fail(error: unknown): Uint8Array | undefined {
+    return this.#events.fail(error);
+  }
+
+  beat(): readonly Uint8Array[] {
+    return this.#events.beat();
   }
 }
 
