@@ -20,11 +20,11 @@ export function toDeliveryOptions(
   return { transport, source, bytes, logger, onImage, format, marks };
 }
 
-/** Creates the delivery of images that pass through a stage, or must be marked. `undefined`: they are sent as they are. */
-export function createStagedDelivery(
+/** Creates the delivery of images that pass through a stage or must be marked. `undefined`: they are sent as they are. */
+export function stageImages(
   { images, requireMarks }: Pick<CallParts, "images" | "requireMarks">,
-  options: ImageDeliveryOptions,
   call: Call,
+  options: ImageDeliveryOptions,
 ): StagedDelivery | undefined {
   const staged = images?.createDelivery(options, call);
   const { marks } = options;

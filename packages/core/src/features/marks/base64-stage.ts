@@ -66,7 +66,7 @@ export class Base64Stage implements ChunkStage {
   /** The last string that may be the name of a member. */
   #last = "";
   #type: string | undefined;
-  #image: Base64Image | undefined;
+  #image: PassingImage | undefined;
   #output: Uint8Array[] = [];
 
   /** @param members the names of members whose strings are images, whatever they begin with */
@@ -177,7 +177,7 @@ export class Base64Stage implements ChunkStage {
     const before = isDataUrl ? bytes.indexOf(COMMA) + 1 : 0;
     this.#output.push(bytes.subarray(0, before));
     this.#state = "image";
-    this.#image = new Base64Image(this.#handler, { type: this.#isEvents === true ? this.#type : undefined });
+    this.#image = new PassingImage(this.#handler, { type: this.#isEvents === true ? this.#type : undefined });
     this.#output.push(...this.#image.push(bytes.subarray(before)));
   }
 
@@ -221,7 +221,7 @@ export class Base64Stage implements ChunkStage {
 const MAX_RAW_BYTES = 1024;
 
 /** One image in base64 that passes. */
-class Base64Image {
+class PassingImage {
   readonly #handler: Base64Handler;
   readonly #found: FoundImage;
   readonly #decoder = new Base64Decoder();

@@ -7,10 +7,10 @@ export type HeadResult =
   /** The image is passed on as it is. */
   | { readonly mark: ImageMark; readonly changes?: undefined }
   /** The image is marked by these changes, in order. */
-  | { readonly mark: "marked"; readonly changes: readonly Change[] };
+  | { readonly mark: "marked"; readonly changes: readonly HeadChange[] };
 
 /** A change of the beginning of an image. */
-export interface Change {
+export interface HeadChange {
   /** The index of the first byte that is replaced. */
   readonly at: number;
   /** The number of bytes that are replaced. */
@@ -19,7 +19,7 @@ export interface Change {
 }
 
 /** Returns the bytes with the changes. */
-export function applyChanges(bytes: Uint8Array, changes: readonly Change[]): readonly Uint8Array[] {
+export function applyChanges(bytes: Uint8Array, changes: readonly HeadChange[]): readonly Uint8Array[] {
   const pieces: Uint8Array[] = [];
   let from = 0;
   for (const { at, removed, inserted } of changes) {

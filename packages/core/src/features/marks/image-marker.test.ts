@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { ImageMarker, markImage } from "./image-marker.js";
+import { type Mark, SOURCE_TYPE, writeAigc } from "./mark.js";
 import {
   createJpeg,
   createPng,
@@ -7,9 +9,7 @@ import {
   xmpOfJpeg,
   xmpOfPng,
   xmpOfWebp,
-} from "../../testing/sample-images.js";
-import { ImageMarker, markImage } from "./image-marker.js";
-import { type Mark, SOURCE_TYPE, writeAigc } from "./mark.js";
+} from "./testing/sample-images.js";
 
 const AIGC = writeAigc('A & <B> "中"', "req-1");
 const BOTH: Mark = { hasSourceType: true, aigc: AIGC };

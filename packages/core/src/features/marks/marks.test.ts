@@ -4,7 +4,6 @@ import { openai } from "../../families/openai/openai.js";
 import type { GatewayOptions } from "../../gateway-options/options.js";
 import { cutEvery } from "../../testing/cut-bytes.js";
 import { MemoryResults } from "../../testing/memory-results.js";
-import { createJpeg, createPng, createWebp } from "../../testing/sample-images.js";
 import {
   createPost,
   createTestGateway,
@@ -16,6 +15,7 @@ import type { ImageMark } from "../../types.js";
 import { isJsonObject, type JsonObject } from "../../util/json.js";
 import { markImage } from "./image-marker.js";
 import { writeAigc } from "./mark.js";
+import { createJpeg, createPng, createWebp } from "./testing/sample-images.js";
 
 const SEEDREAM = "seedream-4-5-251128";
 const SINGLE = "seedream-5-0-pro-260628";

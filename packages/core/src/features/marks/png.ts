@@ -1,6 +1,6 @@
 import { joinChunks } from "../../util/join-chunks.js";
 import { encodeText } from "../../util/utf8.js";
-import { type Change, containsText, type HeadResult, hasText, MAX_PARTS, viewOf } from "./head.js";
+import { type HeadChange, containsText, type HeadResult, hasText, MAX_PARTS, viewOf } from "./head.js";
 import type { Mark } from "./mark.js";
 import { markXmp } from "./xmp.js";
 
@@ -86,7 +86,7 @@ function change(mark: Mark, { bytes, xmp, hasAigc, headerEnd }: FoundInPng): Hea
   if (xmp !== undefined && packet === undefined) return { mark: "xmp" };
   const marked = markXmp(packet, mark, hasAigc);
   if (marked.mark !== "marked") return marked;
-  const changes: Change[] = [];
+  const changes: HeadChange[] = [];
   if (mark.aigc !== undefined && !hasAigc) {
     const inserted = writeChunk("tEXt", encodeText(AIGC_KEYWORD + mark.aigc));
     changes.push({ at: headerEnd, removed: 0, inserted });

@@ -1,6 +1,6 @@
 import { joinChunks } from "../../util/join-chunks.js";
 import { encodeText } from "../../util/utf8.js";
-import { type Change, containsText, type HeadResult, hasText, MAX_PARTS, viewOf } from "./head.js";
+import { type HeadChange, containsText, type HeadResult, hasText, MAX_PARTS, viewOf } from "./head.js";
 import type { Mark } from "./mark.js";
 import { markXmp } from "./xmp.js";
 
@@ -48,12 +48,12 @@ export function readWebp(bytes: Uint8Array, mark: Mark): HeadResult {
   if (marked.packet === undefined) return { mark: "marked" };
   const inserted = writeChunk("XMP ", marked.packet);
   const removed = xmp === undefined ? 0 : xmp.length + (xmp.length % 2);
-  const written: Change = { at: xmp?.at ?? end, removed, inserted };
+  const written: HeadChange = { at: xmp?.at ?? end, removed, inserted };
   return { mark: "marked", changes: [writeSize(end, header, written), header, written] };
 }
 
 /** The length of the file without its first eight bytes. */
-function writeSize(end: number, ...changes: readonly Change[]): Change {
+function writeSize(end: number, ...changes: readonly HeadChange[]): HeadChange {
   const growth = changes.reduce((sum, { removed, inserted }) => sum + inserted.length - removed, 0);
   const inserted = new Uint8Array(4);
   viewOf(inserted).setUint32(0, end - 8 + growth, true);
@@ -61,14 +61,14 @@ function writeSize(end: number, ...changes: readonly Change[]): Change {
 }
 
 /** The change of a header that says what the file has: it has XMP. `undefined` if it is not valid. */
-function readExtendedHeader(bytes: Uint8Array): Change | undefined {
+function readExtendedHeader(bytes: Uint8Array): HeadChange | undefined {
   const at = RIFF_BYTES + FRAME_BYTES;
   if (viewOf(bytes).getUint32(RIFF_BYTES + 4, true) < VP8X_BYTES) return undefined;
   return { at, removed: 1, inserted: Uint8Array.of((bytes[at] ?? 0) | HAS_XMP) };
 }
 
 /** Such a header for a file without one, which has nothing but an image. `undefined` if that is not valid. */
-function writeExtendedHeader(bytes: Uint8Array, type: string | undefined): Change | undefined {
+function writeExtendedHeader(bytes: Uint8Array, type: string | undefined): HeadChange | undefined {
   const content = bytes.subarray(RIFF_BYTES + FRAME_BYTES);
   const size =
     type === "VP8 " ? readLossySize(content) : type === "VP8L" ? readLosslessSize(content) : undefined;
