@@ -1,6 +1,6 @@
 import { joinChunks } from "../../util/join-chunks.js";
 import { encodeText } from "../../util/utf8.js";
-import { type HeadChange, containsText, type HeadResult, hasText, MAX_PARTS, viewOf } from "./head.js";
+import { containsText, type HeadChange, type HeadResult, hasText, MAX_PARTS, viewOf } from "./head.js";
 import type { Mark } from "./mark.js";
 import { markXmp, withoutPadding } from "./xmp.js";
 
@@ -63,7 +63,11 @@ export function readJpeg(bytes: Uint8Array, mark: Mark): HeadResult {
   const room = MAX_SEGMENT_BYTES - XMP.length;
   const fitting = packet.length <= room ? packet : withoutPadding(packet);
   if (fitting.length > room) return { mark: "xmp" };
-  const change: HeadChange = { at: xmp?.at ?? place, removed: xmp?.length ?? 0, inserted: writeSegment(fitting) };
+  const change: HeadChange = {
+    at: xmp?.at ?? place,
+    removed: xmp?.length ?? 0,
+    inserted: writeSegment(fitting),
+  };
   return { mark: "marked", changes: [change] };
 }
 

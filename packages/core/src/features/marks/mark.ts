@@ -26,9 +26,9 @@ export function writeAigc(producer: string, id: string): string {
     PropagateID: "",
     ReservedCode2: "",
   };
-  // In ASCII, because a text chunk of PNG has no other letters of all languages.
+  // In ASCII, because a text chunk of PNG has not the letters of all languages. Some readers of XMP do not resolve `&amp;`.
   return JSON.stringify(value).replaceAll(
-    /[\u007f-\uffff]/g,
+    /[&<>\u007f-\uffff]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }

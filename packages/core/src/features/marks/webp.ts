@@ -1,6 +1,6 @@
 import { joinChunks } from "../../util/join-chunks.js";
 import { encodeText } from "../../util/utf8.js";
-import { type HeadChange, containsText, type HeadResult, hasText, MAX_PARTS, viewOf } from "./head.js";
+import { containsText, type HeadChange, type HeadResult, hasText, MAX_PARTS, viewOf } from "./head.js";
 import type { Mark } from "./mark.js";
 import { markXmp } from "./xmp.js";
 

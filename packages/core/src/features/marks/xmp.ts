@@ -21,8 +21,11 @@ export type MarkedXmp =
  */
 export function markXmp(existing: Uint8Array | undefined, mark: Mark, hasAigc: boolean): MarkedXmp {
   if (existing === undefined) {
-    const properties = writeProperties(mark, { hasSourceType: false, hasAigc });
-    return { mark: "marked", packet: properties === "" ? undefined : encodeText(writePacket(properties)) };
+    const properties = listMissing(mark, { hasSourceType: false, hasAigc });
+    return {
+      mark: "marked",
+      packet: properties.length === 0 ? undefined : encodeText(writePacket(properties)),
+    };
   }
   const found = readXmp(existing);
   if (found === undefined) return { mark: "xmp" };
@@ -32,11 +35,11 @@ export function markXmp(existing: Uint8Array | undefined, mark: Mark, hasAigc: b
   if (mark.hasSourceType && sourceType !== undefined && !MADE_BY_AI.test(sourceType)) {
     return { mark: "source_type" };
   }
-  const properties = writeProperties(mark, {
+  const properties = listMissing(mark, {
     hasSourceType: sourceType !== undefined,
     hasAigc: hasAigc || found.hasAigc,
   });
-  if (properties === "") return { mark: "marked", packet: undefined };
+  if (properties.length === 0) return { mark: "marked", packet: undefined };
   const { text, end, prefix, about } = found;
   const description = writeDescription(properties, prefix, about);
   return { mark: "marked", packet: encodeText(text.slice(0, end) + description + text.slice(end)) };
@@ -55,28 +58,38 @@ interface FoundMarks {
   readonly hasAigc: boolean;
 }
 
-/** The elements of the mark that are missing. Empty if none is. */
-function writeProperties({ hasSourceType, aigc }: Mark, found: FoundMarks): string {
-  const sourceType =
-    hasSourceType && !found.hasSourceType
-      ? `<Iptc4xmpExt:DigitalSourceType xmlns:Iptc4xmpExt="${IPTC}">${SOURCE_TYPE}</Iptc4xmpExt:DigitalSourceType>`
-      : "";
-  const label =
-    aigc === undefined || found.hasAigc
-      ? ""
-      : `<TC260:AIGC xmlns:TC260="${TC260}">${escapeXml(aigc)}</TC260:AIGC>`;
-  return sourceType + label;
+/** A property of the mark. */
+interface Property {
+  readonly name: string;
+  readonly namespace: string;
+  readonly value: string;
+}
+
+/** The properties of the mark that are missing. */
+function listMissing({ hasSourceType, aigc }: Mark, found: FoundMarks): readonly Property[] {
+  const missing: Property[] = [];
+  if (hasSourceType && !found.hasSourceType) {
+    missing.push({ name: "Iptc4xmpExt:DigitalSourceType", namespace: IPTC, value: SOURCE_TYPE });
+  }
+  if (aigc !== undefined && !found.hasAigc) {
+    missing.push({ name: "TC260:AIGC", namespace: TC260, value: aigc });
+  }
+  return missing;
 }
 
 /**
+ * The namespaces are declared before the properties, because some readers take a declaration in a property as a part of its value.
+ *
  * @param prefix that of the namespace of RDF, with its colon
  * @param about the attribute `about` of the other descriptions: all of a packet must have the same
  */
-function writeDescription(properties: string, prefix: string, about: string): string {
-  return `<${prefix}Description ${about}>${properties}</${prefix}Description>`;
+function writeDescription(properties: readonly Property[], prefix: string, about: string): string {
+  const namespaces = properties.map(({ name, namespace }) => ` xmlns:${name.split(":")[0]}="${namespace}"`);
+  const elements = properties.map(({ name, value }) => `<${name}>${escapeXml(value)}</${name}>`);
+  return `<${prefix}Description ${about}${namespaces.join("")}>${elements.join("")}</${prefix}Description>`;
 }
 
-function writePacket(properties: string): string {
+function writePacket(properties: readonly Property[]): string {
   const description = writeDescription(properties, "rdf:", 'rdf:about=""');
   return (
     '<?xpacket begin="\uFEFF" id="W5M0MpCehiHzreSzNTczkc9d"?>\n<x:xmpmeta xmlns:x="adobe:ns:meta/">' +
@@ -85,12 +98,8 @@ function writePacket(properties: string): string {
   );
 }
 
-function escapeXml(text: string): string {
-  return text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;");
+function escapeXml(content: string): string {
+  return content.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
 /** What a packet says. */
