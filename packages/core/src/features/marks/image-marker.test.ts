@@ -1,3 +1,4 @@
+import { deflateSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { ImageMarker, markImage } from "./image-marker.js";
 import { type Mark, SOURCE_TYPE, writeAigc } from "./mark.js";
@@ -135,8 +136,13 @@ describe("an image that gets no mark is passed on as it is", () => {
     ],
     ["XMP with a document type", createJpeg({ before: [xmpOfJpeg(`<!DOCTYPE x>${XMP}`)] }), "xmp"],
     [
-      "compressed XMP",
+      "compressed XMP that is not complete",
       createPng({ before: [{ type: "iTXt", data: "XML:com.adobe.xmp\0\u0001\0\0\0x" }] }),
+      "xmp",
+    ],
+    [
+      "XMP of an older form",
+      createPng({ before: [{ type: "zTXt", data: "Raw profile type xmp\0x" }] }),
       "xmp",
     ],
     [
@@ -181,6 +187,18 @@ it("uses the padding of XMP if a JPEG has no room besides", () => {
   const { image, result } = markImage(createJpeg({ before: [xmpOfJpeg(padded)] }), BOTH);
   expect(result).toBe("marked");
   expect(count(toText(image), `>${AIGC}<`)).toBe(1);
+});
+
+it.each([
+  ["zTXt", Buffer.from("XML:com.adobe.xmp\0\0")],
+  ["iTXt", Buffer.from("XML:com.adobe.xmp\0\u0001\0\0\0")],
+])("merges XMP that was compressed: %s", (type, head) => {
+  const compressed = { type, data: Buffer.concat([head, deflateSync(XMP)]) };
+  const { image, result } = markImage(createPng({ before: [compressed] }), BOTH);
+  const text = toText(image);
+  expect(result).toBe("marked");
+  expect(text).toContain("<dc:source>A &amp; B</dc:source>");
+  expect([count(text, "XML:com.adobe.xmp"), count(text, SOURCE_TYPE)]).toEqual([1, 1]);
 });
 
 it("keeps extended XMP", () => {

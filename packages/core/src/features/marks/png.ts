@@ -1,3 +1,4 @@
+import { inflateSync } from "node:zlib";
 import { joinChunks } from "../../util/join-chunks.js";
 import { encodeText } from "../../util/utf8.js";
 import { containsText, type HeadChange, type HeadResult, hasText, MAX_PARTS, viewOf } from "./head.js";
@@ -8,6 +9,10 @@ export const PNG_SIGNATURE = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0
 /** After the keyword: not compressed, no language, no translated keyword. */
 const XMP = "XML:com.adobe.xmp\0\0\0\0\0";
 const XMP_KEYWORD = "XML:com.adobe.xmp\0";
+/** The keyword of an older form of XMP, in hexadecimal digits. */
+const RAW_XMP_KEYWORD = "Raw profile type xmp\0";
+/** The most bytes of XMP that was compressed. */
+const MAX_XMP_BYTES = 4 * 1024 * 1024;
 const AIGC_KEYWORD = "AIGC\0";
 /** The length and the type before the data of a chunk, and the checksum after it. */
 const FRAME_BYTES = 12;
@@ -38,11 +43,13 @@ export function readPng(bytes: Uint8Array, mark: Mark): HeadResult {
     if (bytes.length < end) return { needs: end };
     const data = bytes.subarray(at + 8, at + 8 + length);
     if (parts === 0) headerEnd = end;
-    if (type === "iTXt" && hasText(data, XMP_KEYWORD)) {
+    const isText = type === "iTXt" || type === "tEXt" || type === "zTXt";
+    if (isText && hasText(data, RAW_XMP_KEYWORD)) return { mark: "xmp" };
+    if (isText && hasText(data, XMP_KEYWORD)) {
       if (view.getUint32(end - 4) !== checksum(bytes.subarray(at + 4, end - 4))) return { mark: "broken" };
       xmp ??= { at, length: end - at };
     }
-    if (type === "iTXt" || type === "tEXt" || type === "zTXt") hasAigc ||= hasText(data, AIGC_KEYWORD);
+    if (isText) hasAigc ||= hasText(data, AIGC_KEYWORD);
     if (type === "eXIf") hasAigc ||= containsText(data, "AIGC");
     at = end;
   }
@@ -82,7 +89,7 @@ interface FoundInPng {
 }
 
 function change(mark: Mark, { bytes, xmp, hasAigc, headerEnd }: FoundInPng): HeadResult {
-  const packet = xmp && readPacket(bytes.subarray(xmp.at + 8, xmp.at + xmp.length - 4));
+  const packet = xmp && readPacket(bytes.subarray(xmp.at + 4, xmp.at + xmp.length - 4));
   if (xmp !== undefined && packet === undefined) return { mark: "xmp" };
   const marked = markXmp(packet, mark, hasAigc);
   if (marked.mark !== "marked") return marked;
@@ -98,13 +105,28 @@ function change(mark: Mark, { bytes, xmp, hasAigc, headerEnd }: FoundInPng): Hea
   return { mark: "marked", changes };
 }
 
-/** The packet in the data of a chunk. `undefined` if it is compressed, which XMP must not be, or the chunk is not valid. */
-function readPacket(data: Uint8Array): Uint8Array | undefined {
-  const afterKeyword = XMP_KEYWORD.length;
-  const endOfLanguage = data.indexOf(0, afterKeyword + 2);
+/** The packet in a text chunk, given with its type. Some programs compress it. `undefined` if it cannot be read. */
+function readPacket(chunk: Uint8Array): Uint8Array | undefined {
+  const type = readType(chunk, 0);
+  const data = chunk.subarray(4);
+  const start = XMP_KEYWORD.length;
+  if (type === "tEXt") return data.subarray(start);
+  if (type === "zTXt") return data[start] === 0 ? inflate(data.subarray(start + 1)) : undefined;
+  const [isCompressed, method] = data.subarray(start, start + 2);
+  const endOfLanguage = data.indexOf(0, start + 2);
   const endOfTranslation = endOfLanguage === -1 ? -1 : data.indexOf(0, endOfLanguage + 1);
-  const isPlain = data[afterKeyword] === 0 && data[afterKeyword + 1] === 0;
-  return isPlain && endOfTranslation !== -1 ? data.subarray(endOfTranslation + 1) : undefined;
+  if (endOfTranslation === -1) return undefined;
+  const content = data.subarray(endOfTranslation + 1);
+  if (isCompressed === 0) return content;
+  return isCompressed === 1 && method === 0 ? inflate(content) : undefined;
+}
+
+function inflate(compressed: Uint8Array): Uint8Array | undefined {
+  try {
+    return inflateSync(compressed, { maxOutputLength: MAX_XMP_BYTES });
+  } catch {
+    return undefined;
+  }
 }
 
 function readType(bytes: Uint8Array, at: number): string {

@@ -40,9 +40,9 @@ export function markXmp(existing: Uint8Array | undefined, mark: Mark, hasAigc: b
     hasAigc: hasAigc || found.hasAigc,
   });
   if (properties.length === 0) return { mark: "marked", packet: undefined };
-  const { text, end, prefix, about } = found;
+  const { text, start, prefix, about } = found;
   const description = writeDescription(properties, prefix, about);
-  return { mark: "marked", packet: encodeText(text.slice(0, end) + description + text.slice(end)) };
+  return { mark: "marked", packet: encodeText(text.slice(0, start) + description + text.slice(start)) };
 }
 
 /** A packet without the white space that other programs may write to. */
@@ -105,8 +105,8 @@ function escapeXml(content: string): string {
 /** What a packet says. */
 interface FoundXmp {
   readonly text: string;
-  /** Where the descriptions end. */
-  readonly end: number;
+  /** Where the descriptions begin. */
+  readonly start: number;
   /** The prefix of the namespace of RDF, with its colon. */
   readonly prefix: string;
   /** The attribute `about` of the first description. */
@@ -127,9 +127,11 @@ function readXmp(packet: Uint8Array): FoundXmp | undefined {
     return undefined;
   }
   const tags = readTags(text);
-  const closing = tags?.findLast((tag) => /^<\/(?:[\w.-]+:)?RDF\s*>$/.test(text.slice(tag.start, tag.end)));
-  if (tags === undefined || closing === undefined) return undefined;
-  const prefix = text.slice(closing.start + 2, text.lastIndexOf("RDF", closing.end));
+  const opening = tags?.find((tag) => /^<(?:[\w.-]+:)?RDF[\s>]/.test(text.slice(tag.start, tag.end)));
+  if (tags === undefined || opening === undefined) return undefined;
+  const prefix = text.slice(opening.start + 1, text.indexOf("RDF", opening.start));
+  // Not complete, or empty.
+  if (!tags.some((tag) => text.startsWith(`</${prefix}RDF`, tag.start))) return undefined;
   let about = `${prefix}about=""`;
   let sourceType: string | undefined;
   let hasAigc = false;
@@ -144,7 +146,7 @@ function readXmp(packet: Uint8Array): FoundXmp | undefined {
     hasAigc ||= readProperty("AIGC", tag, "") !== undefined && text.includes(TC260);
     hasManifest ||= tag.includes("provenance") && readProperty("provenance", tag, "") !== undefined;
   }
-  return { text, end: closing.start, prefix, about, sourceType, hasAigc, hasManifest };
+  return { text, start: opening.end, prefix, about, sourceType, hasAigc, hasManifest };
 }
 
 /**
