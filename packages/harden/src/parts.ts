@@ -4,6 +4,7 @@ import { clientSockets } from "./parts/client-sockets.ts";
 import { familyAdapters } from "./parts/families.ts";
 import { faultMatrix } from "./parts/fault-matrix.ts";
 import { kills } from "./parts/kills.ts";
+import { marks } from "./parts/marks.ts";
 import { moneyModel } from "./parts/money-model.ts";
 import { normalizer } from "./parts/normalizer.ts";
 import { pollers } from "./parts/pollers.ts";
@@ -29,6 +30,7 @@ export const PARTS: readonly Part[] = [
   forms,
   clientSockets,
   upstream,
+  marks,
   providerSockets,
   ssrf,
   moneyModel,

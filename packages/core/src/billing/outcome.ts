@@ -18,7 +18,7 @@ export interface SentTo {
 /** What became of the marks of the images of a call. */
 export interface RecordedMarks {
   /**
-   * Returns an entry for each image of the response.
+   * Returns an entry for each image of the response, and for those that were withheld.
    *
    * @param images the number of images
    */

@@ -143,8 +143,8 @@ export interface SettledRecord extends RequestFacts, RecordedCosts {
    */
   readonly late?: boolean;
   /**
-   * Whether each image was marked as made by AI, and if not, why: an entry for each of `images`, in the order in which they
-   * arrived. Absent without the option `marks`.
+   * Whether each image was marked as made by AI, and if not, why: an entry for each image, also for those that were withheld, in the
+   * order in which they arrived. Absent without the option `marks`, and if there was no image.
    */
   readonly marks?: readonly ImageMark[];
   /** From the request's arrival to the end of the upstream response. */
@@ -284,7 +284,8 @@ export function toSettledRecord(
   if (outcome.upstreamRequestId !== undefined) record.upstreamRequestId = outcome.upstreamRequestId;
   if (outcome.upstreamRequestIds !== undefined) record.upstreamRequestIds = outcome.upstreamRequestIds;
   const { costs, marks } = sentTo;
-  if (marks !== undefined && images > 0) record.marks = marks.list(images);
+  const listed = marks?.list(images) ?? [];
+  if (listed.length > 0) record.marks = listed;
   if (costs === undefined) return record;
   const { calls = [{ sentTo, outcome, bounds: request.bounds }] } = outcome;
   return { ...record, ...costs.sum(request.model, calls) };

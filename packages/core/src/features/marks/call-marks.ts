@@ -26,6 +26,8 @@ export class AttemptMarks implements CallMarks {
    * it. It has characters of base64 only.
    */
   readonly #token = `withheld${crypto.randomUUID().replaceAll("-", "")}`;
+  /** The number of images that are empty in a provider's own JSON. They do not count as images of the response. */
+  #emptied = 0;
   /** The number of images that were marked, also of those that are arriving. */
   marked = 0;
 
@@ -34,9 +36,10 @@ export class AttemptMarks implements CallMarks {
   }
 
   list(images: number): readonly ImageMark[] {
+    const count = images + this.#emptied;
     // Drafts of an image come before it.
-    const results = this.#results.slice(-images);
-    const links = Array.from({ length: images - results.length }, (): ImageMark => "link");
+    const results = this.#results.slice(Math.max(0, this.#results.length - count));
+    const links = Array.from({ length: count - results.length }, (): ImageMark => "link");
     return [...results, ...links];
   }
 
@@ -138,10 +141,13 @@ export class AttemptMarks implements CallMarks {
   #decide(marker: ImageMarker, found: FoundImage, { headers }: TransportResponse): string | undefined {
     if (marker.result === "marked") this.marked++;
     if (!this.#isWithheld(marker)) return undefined;
+    if (this.#isDraft(found)) return "";
     const isEvents = /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
-    const isNativeJson = this.#options.request.operation === "native" && !isEvents;
-    const reason = marker.result?.replaceAll("_", "0");
-    return isNativeJson || this.#isDraft(found) ? "" : `${this.#token}${reason}`;
+    if (this.#options.request.operation === "native" && !isEvents) {
+      this.#emptied++;
+      return "";
+    }
+    return `${this.#token}${marker.result?.replaceAll("_", "0")}`;
   }
 
   #isWithheld({ result }: ImageMarker): boolean {
