@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import type { Finding } from "../part.ts";
 import { drawCall, tryCall } from "./marks.ts";
 
-const INPUTS = isFull() ? 5_000 : 150;
+const INPUTS = isFull() ? 3_000 : 100;
 
 it("every image is marked, delivered or withheld as the option says, and the record says which", {
   timeout: 600_000,

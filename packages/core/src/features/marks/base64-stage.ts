@@ -36,8 +36,8 @@ const START_BYTES = 96;
 /** Deeper JSON is passed on as it is. */
 const MAX_DEPTH = 64;
 const DATA_URL = /^data:image\/[\w.+-]{1,40};base64,/i;
-/** The first characters of PNG, JPEG and WebP. */
-const SIGNATURE = /^(?:iVBORw0KGgo|\/9j\/|UklGR)/;
+/** The first characters of PNG, JPEG and WebP in base64. */
+const SIGNATURE = /^(?:iVBORw0KGgo|\/9j\/|UklGR)[\w+/=-]*$/;
 
 const decoder = /* @__PURE__ */ new TextDecoder("latin1");
 
@@ -217,9 +217,6 @@ export class Base64Stage implements ChunkStage {
   }
 }
 
-/** The most base64 that is held until the format of an image is known. */
-const MAX_RAW_BYTES = 1024;
-
 /** One image in base64 that passes. */
 class PassingImage {
   readonly #handler: Base64Handler;
@@ -227,9 +224,8 @@ class PassingImage {
   readonly #decoder = new Base64Decoder();
   readonly #encoder = new Base64Encoder();
   readonly #marker: ImageMarker;
-  /** The base64 so far, as it was sent. `undefined` if it is too long: then the format was known. */
-  #raw: Uint8Array[] | undefined = [];
-  #rawBytes = 0;
+  /** The base64 so far, as it was sent, until the format of the image is known. */
+  #raw: Uint8Array[] = [];
   /** How the rest passes. `undefined` until the result is known. */
   #mode: "encoded" | "as sent" | "withheld" | undefined;
 
@@ -243,7 +239,8 @@ class PassingImage {
   push(base64: Uint8Array): readonly Uint8Array[] {
     if (this.#mode === "as sent") return [base64];
     if (this.#mode === "withheld") return [];
-    this.#keep(base64);
+    // Copied, because the memory of the chunk may be used again.
+    if (!this.#marker.isKnownFormat) this.#raw.push(new Uint8Array(base64));
     return this.#write(this.#marker.push(this.#decoder.push(base64)));
   }
 
@@ -256,7 +253,7 @@ class PassingImage {
   /** The image is not complete. Returns what of it was not passed on. */
   cancel(): readonly Uint8Array[] {
     this.#marker.cancel();
-    return this.#mode === undefined ? (this.#raw ?? []) : [];
+    return this.#mode === undefined ? this.#raw : [];
   }
 
   #endBytes(): readonly Uint8Array[] {
@@ -268,28 +265,18 @@ class PassingImage {
     return pieces;
   }
 
-  #keep(base64: Uint8Array): void {
-    if (this.#raw === undefined) return;
-    this.#rawBytes += base64.length;
-    // Copied, because the memory of the chunk may be used again.
-    this.#raw.push(new Uint8Array(base64));
-    if (this.#rawBytes > MAX_RAW_BYTES && this.#marker.isKnownFormat) this.#raw = undefined;
-  }
-
   #write(bytes: readonly Uint8Array[]): readonly Uint8Array[] {
+    // What is no image at all is passed on as it was sent.
+    if (this.#marker.isKnownFormat) this.#raw = [];
     if (this.#marker.result === undefined) return [];
     if (this.#mode === undefined) {
       const replacement = this.#handler.decided(this.#marker, this.#found);
-      this.#mode = replacement === undefined ? this.#chooseMode() : "withheld";
+      this.#mode =
+        replacement !== undefined ? "withheld" : this.#marker.isKnownFormat ? "encoded" : "as sent";
       if (replacement !== undefined) return [encodeText(replacement)];
-      if (this.#mode === "as sent") return this.#raw ?? [];
-      this.#raw = undefined;
+      if (this.#mode === "as sent") return this.#raw;
     }
     if (this.#mode !== "encoded" || bytes.length === 0) return [];
     return [encodeText(this.#encoder.push(bytes.length === 1 && bytes[0] ? bytes[0] : joinChunks(bytes)))];
-  }
-
-  #chooseMode(): "encoded" | "as sent" {
-    return this.#marker.result !== "marked" && this.#raw !== undefined ? "as sent" : "encoded";
   }
 }

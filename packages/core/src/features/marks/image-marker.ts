@@ -17,6 +17,8 @@ const SIGNATURE_BYTES = 12;
  * An image that cannot be marked is passed on as it is.
  */
 export class ImageMarker {
+  /** True once the first bytes were those of PNG, JPEG or WebP. */
+  isKnownFormat = false;
   readonly #mark: Mark;
   readonly #count: ByteCount | undefined;
   #held: Uint8Array[] = [];
@@ -36,11 +38,6 @@ export class ImageMarker {
   /** `undefined` until it is known. Before that, nothing is passed on. */
   get result(): ImageMark | undefined {
     return this.hasBrokenManifest ? "c2pa" : this.#result;
-  }
-
-  /** True when the first bytes were those of a known format. */
-  get isKnownFormat(): boolean {
-    return this.#needs > SIGNATURE_BYTES;
   }
 
   /** True if the mark broke the hash of a C2PA manifest that came after it. Only a PNG can have that. */
@@ -82,11 +79,12 @@ export class ImageMarker {
     const isWebp = hasText(bytes, "RIFF") && hasText(bytes, "WEBP", 8);
     // An image that arrives at once has no other bounds.
     const result = this.#readFormat(isWebp ? bytes : bytes.subarray(0, MAX_HEAD_BYTES), isWebp);
+    this.isKnownFormat = "needs" in result || result.mark !== "format";
     if (!("needs" in result)) {
       if (result.changes !== undefined && bytes[0] === PNG_SIGNATURE[0]) this.#openTail(bytes);
       return this.#pass(result.mark, result.changes ? applyChanges(bytes, result.changes) : [bytes]);
     }
-    this.#needs = Math.max(result.needs, SIGNATURE_BYTES + 1);
+    this.#needs = result.needs;
     if (result.needs > (isWebp ? MAX_WEBP_BYTES : MAX_HEAD_BYTES)) return this.#pass("too_large", [bytes]);
     return [];
   }
