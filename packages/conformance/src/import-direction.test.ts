@@ -68,7 +68,7 @@ const RUNTIME_BOUND: Readonly<Record<string, readonly string[]>> = {
   "node:module": ["features/key-command/open-caller-store.ts"],
   "node:os": ["features/key-command/calotype-key.ts", "images/temporary-file-node.ts"],
   "node:process": ["node-version.ts"],
-  "node:zlib": ["node-version.ts"],
+  "node:zlib": ["features/marks/png.ts", "features/marks/testing/sample-images.ts", "node-version.ts"],
   "node:path": ["features/key-command/open-caller-store.ts", "images/temporary-file-node.ts"],
   "node:url": ["features/key-command/open-caller-store.ts"],
   "node:util": ["features/key-command/run-caller-command.ts"],

@@ -45,6 +45,8 @@ export { geminiEndpoint } from "./features/gemini-endpoint/gemini-endpoint-featu
 export { type HealthOptions, health } from "./features/health/health-feature.js";
 export { keyFunctions } from "./features/key-functions/key-functions-feature.js";
 export { type LimitsApi, type LimitsOptions, limits } from "./features/limits/limits-feature.js";
+export { marks } from "./features/marks/marks-feature.js";
+export type { MarksOptions } from "./features/marks/marks-options.js";
 export { type ModelsListOptions, modelsList } from "./features/models-list/models-list-feature.js";
 export { type OpenApiOptions, openapi } from "./features/openapi/openapi-feature.js";
 export { type RefusalsApi, refusals } from "./features/refusals/refusals-feature.js";

@@ -97,6 +97,8 @@ export const ERROR_KINDS = {
   upstream_unreachable: { status: 502, type: "upstream_error" },
   /** The upstream response was successful and has no image. */
   upstream_no_image: { status: 502, type: "upstream_error" },
+  /** The images were made and charged, and cannot be marked as made by AI, which `marks.require` demands. */
+  image_not_marked: { status: 502, type: "upstream_error" },
   /** The task was sent to a provider, and its process ended before the outcome was known. An image may have been made. */
   outcome_unknown: { status: 502, type: "upstream_error" },
   /** A task's images were made and charged, and their response could not be kept. */

@@ -201,6 +201,7 @@ describe("every response", () => {
       upstream_error: [502, "upstream_error"],
       upstream_invalid_response: [502, "upstream_error"],
       upstream_unreachable: [502, "upstream_error"],
+      image_not_marked: [502, "upstream_error"],
       upstream_no_image: [502, "upstream_error"],
       outcome_unknown: [502, "upstream_error"],
       task_expired: [503, "server_error"],

@@ -15,6 +15,7 @@ import { health } from "./features/health/health-feature.js";
 import { keyFunctions } from "./features/key-functions/key-functions-feature.js";
 import { createLimitsFeature, type LimitsApi } from "./features/limits/limits-feature.js";
 import { createMemoryAdmissionStore } from "./features/limits/memory-store.js";
+import { createMarksFeature } from "./features/marks/marks-feature.js";
 import { createMemoryLedger } from "./features/memory-ledger/memory-ledger.js";
 import { modelsList } from "./features/models-list/models-list-feature.js";
 import { createOpenApiFeature } from "./features/openapi/openapi-feature.js";
@@ -112,6 +113,7 @@ function listFeatures(options: GatewayOptions) {
     options.geminiEndpoint === true ? geminiEndpoint() : undefined,
     modelsList(options),
     options.results && createResultsFeature(options.results, afterImage),
+    options.marks && createMarksFeature(options.marks),
     keyFunctions(),
     channelParameters(),
     costs({ routing: options.routing }),

@@ -325,3 +325,25 @@ export interface Cooldown {
   /** The kind of the failure that started it. */
   readonly reason: string;
 }
+
+/**
+ * Whether an image has the mark "made by AI" of the option `marks`, or why it has none.
+ *
+ * - `marked`: the gateway wrote the mark, or the image had it.
+ * - `link`: the client got the provider's link, so the image did not pass through the gateway.
+ * - `c2pa`: the image has a C2PA manifest, whose hash a mark would break.
+ * - `source_type`: the image's XMP names another source, such as a camera. It stays.
+ * - `format`: the image is not PNG, JPEG or WebP.
+ * - `broken`: the image is not complete, or not valid.
+ * - `xmp`: the XMP of the image cannot be read, or has no room for the mark.
+ * - `too_large`: more of the image had to be held than the gateway holds: 4 MiB before its pixels, or a WebP image of 16 MiB.
+ */
+export type ImageMark =
+  | "marked"
+  | "link"
+  | "c2pa"
+  | "source_type"
+  | "format"
+  | "broken"
+  | "xmp"
+  | "too_large";

@@ -5,6 +5,7 @@ import { familyAdapters } from "./parts/families.ts";
 import { faultMatrix } from "./parts/fault-matrix.ts";
 import { histories } from "./parts/histories.ts";
 import { kills } from "./parts/kills.ts";
+import { marks } from "./parts/marks.ts";
 import { moneyModel } from "./parts/money-model.ts";
 import { normalizer } from "./parts/normalizer.ts";
 import { pollers } from "./parts/pollers.ts";
@@ -30,6 +31,7 @@ export const PARTS: readonly Part[] = [
   forms,
   clientSockets,
   upstream,
+  marks,
   providerSockets,
   ssrf,
   moneyModel,

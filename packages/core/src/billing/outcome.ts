@@ -1,4 +1,4 @@
-import type { AttemptRecord, MadeImage, Usage } from "../types.js";
+import type { AttemptRecord, ImageMark, MadeImage, Usage } from "../types.js";
 import type { Decimal } from "../util/decimal.js";
 import type { ChargeDerivation, RequestBounds } from "./charge.js";
 
@@ -11,6 +11,18 @@ export interface SentTo {
   readonly isRepeated?: boolean;
   /** What the channel costs the operator. */
   readonly costs?: ChannelCosts | undefined;
+  /** What became of the marks of the images. `undefined` if images are not marked. */
+  readonly marks?: RecordedMarks | undefined;
+}
+
+/** What became of the marks of the images of a call. */
+export interface RecordedMarks {
+  /**
+   * Returns an entry for each image of the response, and for those that were withheld.
+   *
+   * @param images the number of images
+   */
+  list(images: number): readonly ImageMark[];
 }
 
 /** How a call that reached a provider ended. */

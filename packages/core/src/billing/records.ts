@@ -1,5 +1,13 @@
 import { countPixels } from "../images/size.js";
-import type { AttemptRecord, DecimalInput, MadeImage, Operation, PeriodicBudget, Usage } from "../types.js";
+import type {
+  AttemptRecord,
+  DecimalInput,
+  ImageMark,
+  MadeImage,
+  Operation,
+  PeriodicBudget,
+  Usage,
+} from "../types.js";
 import { compareStrings } from "../util/compare-strings.js";
 import type { Writable } from "../util/writable.js";
 import type { BudgetPeriod } from "./budget.js";
@@ -134,6 +142,11 @@ export interface SettledRecord extends RequestFacts, RecordedCosts {
    * most this charge. Set by the ledger.
    */
   readonly late?: boolean;
+  /**
+   * Whether each image was marked as made by AI, and if not, why: an entry for each image, also for those that were withheld, in the
+   * order in which they arrived. Absent without the option `marks`, and if there was no image.
+   */
+  readonly marks?: readonly ImageMark[];
   /** From the request's arrival to the end of the upstream response. */
   readonly durationMs: number;
   /** How much of it the request waited for its limits (`waitSeconds`). Absent: it did not wait. */
@@ -270,7 +283,9 @@ export function toSettledRecord(
   if (isUnpriced(charge, outcome)) record.unpriced = true;
   if (outcome.upstreamRequestId !== undefined) record.upstreamRequestId = outcome.upstreamRequestId;
   if (outcome.upstreamRequestIds !== undefined) record.upstreamRequestIds = outcome.upstreamRequestIds;
-  const { costs } = sentTo;
+  const { costs, marks } = sentTo;
+  const listed = marks?.list(images) ?? [];
+  if (listed.length > 0) record.marks = listed;
   if (costs === undefined) return record;
   const { calls = [{ sentTo, outcome, bounds: request.bounds }] } = outcome;
   return { ...record, ...costs.sum(request.model, calls) };
@@ -318,6 +333,7 @@ export function copyRecord<R extends UsageRecord>(record: R): R {
   // Written out, because each request does this: `structuredClone` takes ten times as long.
   if (copy.upstreamRequestIds !== undefined) copy.upstreamRequestIds = [...copy.upstreamRequestIds];
   if (copy.tags !== undefined) copy.tags = { ...copy.tags };
+  if (copy.marks !== undefined) copy.marks = [...copy.marks];
   if (copy.usage !== undefined) copy.usage = copyUsage(copy.usage);
   if (copy.reportedUsage !== undefined) copy.reportedUsage = copyUsage(copy.reportedUsage);
   if (copy.derivation !== undefined) copy.derivation = copyDerivation(copy.derivation);
@@ -335,6 +351,7 @@ interface NestedFields {
   priceBasis?: PriceBasis;
   costLines?: readonly CostLine[];
   attempts?: readonly AttemptRecord[];
+  marks?: readonly ImageMark[];
   upstreamRequestIds?: readonly string[];
 }
 

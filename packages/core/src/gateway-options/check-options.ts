@@ -8,6 +8,7 @@ import { BUDGET_STORE } from "../features/budgets/budget-store.js";
 import { corsSchema } from "../features/cors/cors-schema.js";
 import { routing } from "../features/costs/costs-schema.js";
 import { limitOptions } from "../features/limits/limits-schema.js";
+import { checkMarks, marksSchema } from "../features/marks/marks-schema.js";
 import { checkReference, openapiSchema } from "../features/openapi/openapi-schema.js";
 import { checkResults, resultsSchema } from "../features/results/results-schema.js";
 import { taskSchema } from "../features/tasks/task-schema.js";
@@ -51,6 +52,7 @@ const shape = {
   ...callOptions,
   reports: z.optional(z.custom<ReportSource>(isReportSource, NO_REPORT_SOURCE)),
   results: z.optional(resultsSchema),
+  marks: z.optional(marksSchema),
   webhooks: z.optional(webhooksSchema),
   tasks: z.optional(taskSchema),
   families: z.optional(familiesSchema),
@@ -105,6 +107,7 @@ export function checkOptions(options: LoadedOptions): ReadonlyMap<string, Family
   if (isSound("logger", "logCalls")) problems.push(...checkCallLog(options));
   if (isSound("openapi", "reference")) problems.push(...checkReference(options));
   if (isSound("results")) problems.push(...checkResults(options));
+  if (isSound("marks", "responseFormat", "models", "callers")) problems.push(...checkMarks(options));
   // The ledger in memory, which is the default, counts by period.
   const hasPeriods = options.ledger === undefined || findAbility(options.ledger, BUDGET_STORE) !== undefined;
   if (isSound("callers", "billing")) problems.push(...checkCallers(options, hasPeriods));

@@ -9,6 +9,7 @@ import type { BudgetAlert } from "../features/budgets/budget-store.js";
 import type { CorsOptions } from "../features/cors/cors.js";
 import type { AdmissionStore } from "../features/limits/store.js";
 import type { WaitingOptions } from "../features/limits/waiting-requests.js";
+import type { MarksOptions } from "../features/marks/marks-options.js";
 import type { ReferencePage } from "../features/reference-page/reference-page.js";
 import type { AfterImage } from "../features/results/after-image.js";
 import type { ResultsOptions } from "../features/results/results-options.js";
@@ -138,6 +139,11 @@ export interface GatewayOptions extends Preferences {
    * images are not stored, and clients get the provider's links.
    */
   results?: ResultsOptions | undefined;
+  /**
+   * Writes the mark "made by AI", which programs can read, into PNG, JPEG and WebP images while their bytes pass. Images are not
+   * encoded again. Links of the provider lead to images without a mark: store them (`results`), or deliver base64. Default: no marks.
+   */
+  marks?: MarksOptions | undefined;
   /**
    * Where the gateway reports the end of tasks to callers, by signed requests. It needs a ledger that keeps tasks. Default: no
    * webhooks.

@@ -221,7 +221,8 @@ function createConfigure<Options extends RelatedOptions>(
   contributions: readonly Contribution<object, Options>[],
   contributed: Contributed,
 ): (checked: CheckedOptions<Options>) => Configured<Options> {
-  const { pauses, admission, images, history, rankChannels, countsPeriods = false } = contributed;
+  const { countsPeriods = false } = contributed;
+  const { pauses, admission, images, marks, requireMarks, history, rankChannels } = contributed;
   const checks = [...contributions.map(({ beforeSend }) => beforeSend), kernel.beforeSend];
   const permanent = {
     ...kernel,
@@ -229,6 +230,8 @@ function createConfigure<Options extends RelatedOptions>(
     pauses,
     admission,
     images,
+    marks,
+    requireMarks,
     history,
     rankChannels,
   };

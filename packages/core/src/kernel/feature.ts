@@ -14,8 +14,9 @@ import type { GatewayRequest, GatewayResponse } from "../http.js";
 import type { Logger } from "../logger.js";
 import type { RelatedOptions } from "../options/options.js";
 import type { Endpoint, GatewayRoute } from "../request/route.js";
-import type { ImageStage } from "../responses/image-stage.js";
+import type { ImageStage, RequireMarks } from "../responses/image-stage.js";
 import type { Cooldown } from "../types.js";
+import type { ImageMarking } from "../upstream/image-marks.js";
 import type { Admission } from "./admission.js";
 import type { configureKernel, ReadCosts } from "./kernel-configuration.js";
 import type { createKernelParts } from "./kernel-parts.js";
@@ -115,6 +116,10 @@ export interface Contribution<Api extends object = object, Options extends Relat
   readonly history?: AttemptHistory | undefined;
   /** Stores, changes or refuses the images of responses. */
   readonly images?: ImageStage | undefined;
+  /** Marks the images of responses. */
+  readonly marks?: ImageMarking | undefined;
+  /** Refuses images without a mark. */
+  readonly requireMarks?: RequireMarks | undefined;
   /** Learns of requests that got an error and have no usage record. Does not throw. */
   readonly refused?: PipelineParts["refused"] | undefined;
   /** Whether the ledger counts what callers spend by period. */

@@ -4,6 +4,7 @@ import { normalizeRequest } from "../request/read-request.js";
 import type { Endpoint } from "../request/route.js";
 import type { ImageStage } from "../responses/image-stage.js";
 import type { Caller, ImageRequest, Preferences } from "../types.js";
+import type { ImageMarking } from "../upstream/image-marks.js";
 import type { JsonObject } from "../util/json.js";
 
 /** What {@link normalizeFields} needs of the gateway. */
@@ -13,6 +14,8 @@ export interface NormalizeParts {
   readonly preferences: Preferences;
   /** Makes links of base64. `undefined`: there are only the links of providers. */
   readonly images: ImageStage | undefined;
+  /** `undefined`: images are not marked. */
+  readonly marks?: ImageMarking | undefined;
 }
 
 /** The fields of a request, of a task, or of a request whose charge is estimated. */
@@ -34,12 +37,14 @@ export interface FieldsToNormalize {
  * @throws GatewayError if the model is not served for this caller, or a field is wrong
  */
 export function normalizeFields(
-  { resolveModel, preferences, images }: NormalizeParts,
+  { resolveModel, preferences, images, marks }: NormalizeParts,
   { endpoint, caller, fields, isForm, linksOnly, report }: FieldsToNormalize,
 ): { readonly model: ResolvedModel; readonly request: ImageRequest } {
   const model = resolveModel(fields["model"], caller, endpoint.operation);
   report?.setModel(model.name, model.entry);
   const storesResults = images !== undefined;
   const context = { endpoint, isForm, model, caller, preferences, storesResults, linksOnly };
-  return { model, request: normalizeRequest(fields, context) };
+  const request = normalizeRequest(fields, context);
+  marks?.check(request);
+  return { model, request };
 }

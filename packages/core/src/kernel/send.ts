@@ -54,7 +54,7 @@ async function commitRefusal(
  * requested, the content coding is unexpected, or images pass through a stage. The content type may be wrong.
  */
 function isCertainlyStream(
-  { images }: CallParts,
+  { images, requireMarks }: CallParts,
   { request }: NormalizedCall,
   { channel, response }: UpstreamSuccess,
 ): boolean {
@@ -62,6 +62,7 @@ function isCertainlyStream(
   return (
     request.stream &&
     images?.handles(request.operation) !== true &&
+    requireMarks === undefined &&
     request.streamFormat !== "openai" &&
     channel.dialect.responseShape !== undefined &&
     isLabelledAsEvents(headers) &&

@@ -4,7 +4,7 @@ import type { Logger } from "../logger.js";
 import type { AttemptRecord } from "../types.js";
 import type { DispatchParts, DispatchRequest } from "../upstream/dispatch.js";
 import type { ResponseContext } from "./envelope.js";
-import type { DeliveredCall, ImageStage } from "./image-stage.js";
+import type { DeliveredCall, ImageStage, RequireMarks } from "./image-stage.js";
 import type { BackgroundReads } from "./relay.js";
 
 /** A call that is sent, as its response is made. */
@@ -67,4 +67,6 @@ export interface CallParts extends DispatchParts {
   readonly backgroundReads: BackgroundReads;
   /** Stores the images of responses. `undefined`: they are sent as they are. */
   readonly images: ImageStage | undefined;
+  /** Refuses images without a mark. `undefined`: images need none. */
+  readonly requireMarks?: RequireMarks | undefined;
 }

@@ -2,7 +2,7 @@ import { toRequestBounds } from "../billing/charge.js";
 import type { Commit } from "../billing/commit.js";
 import type { HoldEnd } from "../billing/hold.js";
 import { mergeOutcomes } from "../billing/merge-outcomes.js";
-import type { Outcome, SentTo } from "../billing/outcome.js";
+import type { Outcome, RecordedMarks, SentTo } from "../billing/outcome.js";
 import { MAX_UPSTREAM_CALLS_AT_ONCE } from "../channels/channel.js";
 import { GatewayError, isGatewayError, shownCodeOf } from "../errors.js";
 import type { GatewayRequest } from "../http.js";
@@ -212,7 +212,7 @@ export async function settle(
   const bounds = toRequestBounds(toShare(request));
   const { costs } = reached.find(({ sentTo }) => sentTo.costs !== undefined)?.sentTo ?? {};
   return commit.run(
-    { channel, upstreamModel, attempts, isRepeated, costs },
+    { channel, upstreamModel, attempts, isRepeated, costs, marks: joinMarks(reached) },
     {
       ...mergeOutcomes(outcomes, bounds),
       ...(costs !== undefined && {
@@ -223,6 +223,12 @@ export async function settle(
       upstreamRequestId: shown.outcome.upstreamRequestId,
     },
   );
+}
+
+/** The marks of the images of all calls, in the order of the calls. */
+function joinMarks(reached: readonly (MadeCall | FailedCall)[]): RecordedMarks | undefined {
+  if (!reached.some(({ sentTo }) => sentTo.marks !== undefined)) return undefined;
+  return { list: () => reached.flatMap(({ sentTo, outcome }) => sentTo.marks?.list(outcome.images) ?? []) };
 }
 
 function attemptsOf(end: CallEnd): readonly AttemptRecord[] {

@@ -1,23 +1,36 @@
-import type { ResultSource } from "../images/link-hosts.js";
 import type { ResultImage } from "../types.js";
+import type { UpstreamSuccess } from "../upstream/dispatch.js";
 import type { Call, CallParts } from "./call.js";
 import { ImageErrors } from "./image-errors.js";
 import { type ImageLayout, type ImagePart, writePart } from "./image-parts.js";
-import type { ImageDelivery, ImageDeliveryOptions, PlainPiece } from "./image-stage.js";
+import type { ImageDelivery, ImageDeliveryOptions, PlainPiece, StagedDelivery } from "./image-stage.js";
 import { tellImage } from "./linked-images.js";
 
 /**
- * @param source the channel that made the images
+ * @param success the response of the channel that made the images
  * @param isNative true if the client gets the provider's own JSON or events
  */
 export function toDeliveryOptions(
   { transport }: CallParts,
   { bytes, logger, onImage, request }: Call,
-  source: ResultSource,
+  { channel: source, marks }: Pick<UpstreamSuccess, "channel" | "marks">,
   isNative: boolean,
 ): ImageDeliveryOptions {
   const format = isNative ? "provider" : request.responseFormat === "b64_json" ? "b64_json" : "url";
-  return { transport, source, bytes, logger, onImage, format };
+  return { transport, source, bytes, logger, onImage, format, marks };
+}
+
+/** Creates the delivery of images that pass through a stage or must be marked. `undefined`: they are sent as they are. */
+export function stageImages(
+  { images, requireMarks }: Pick<CallParts, "images" | "requireMarks">,
+  call: Call,
+  options: ImageDeliveryOptions,
+): StagedDelivery | undefined {
+  const staged = images?.createDelivery(options, call);
+  const { marks } = options;
+  return requireMarks === undefined || marks === undefined
+    ? staged
+    : requireMarks({ ...options, marks }, staged);
 }
 
 /** Sends images as they are. */

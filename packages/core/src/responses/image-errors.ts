@@ -22,7 +22,7 @@ export class ImageErrors {
    */
   add(error: unknown, index: number): void {
     if (!(error instanceof DownloadError)) throw error;
-    this.push({ index, code: "image_download_failed", message: error.message });
+    this.push({ index, code: error.code, message: error.message });
   }
 
   /** Counts an image that is not delivered. */

@@ -4,6 +4,7 @@ import type { ResultSource } from "../images/link-hosts.js";
 import type { Endpoint } from "../request/route.js";
 import type { Operation, ResultImage } from "../types.js";
 import type { DispatchRequest } from "../upstream/dispatch.js";
+import type { CallMarks } from "../upstream/image-marks.js";
 import type { Transport } from "../upstream/transport.js";
 import type { ByteCount } from "../util/held-bytes.js";
 import type { ImageBudget } from "./image-budget.js";
@@ -46,7 +47,19 @@ export interface ImageDeliveryOptions extends Pick<DeliveredCall, "bytes" | "log
   readonly source: ResultSource;
   /** What the client gets. `provider`: what the provider sent, a link or base64. */
   readonly format: "url" | "b64_json" | "provider";
+  /** Marks images that are downloaded. `undefined`: they are not marked. */
+  readonly marks?: CallMarks | undefined;
 }
+
+/**
+ * Returns a delivery that refuses images without a mark.
+ *
+ * @param inner the delivery of the stage that the images pass through. `undefined`: they pass through none
+ */
+export type RequireMarks = (
+  options: ImageDeliveryOptions & { readonly marks: CallMarks },
+  inner: StagedDelivery | undefined,
+) => StagedDelivery;
 
 /** Delivers the images of one response. What goes wrong is in `errors`; it never fails the response. */
 export interface ImageDelivery {
@@ -66,7 +79,12 @@ export interface ImageDelivery {
    *
    * @param byteLength the number of its bytes, if it is known
    */
-  copyLink?(index: number, byteLength?: number): ImageCopy;
+  readonly copyLink?: ((index: number, byteLength?: number) => ImageCopy) | undefined;
+  /**
+   * Returns what is delivered of an image whose link could not be downloaded. `undefined`: nothing. Absent: it stays a link. The error
+   * was added.
+   */
+  keepLink?(image: ResultImage, error: unknown): ResultImage | undefined;
 }
 
 /** The delivery of images that pass through a stage. */
@@ -85,6 +103,8 @@ export interface StagedDelivery extends ImageDelivery {
    * @param renderFailure renders the event for a stream that broke off between two events
    */
   translateEvents(shape: StreamShape, renderFailure: (error: unknown) => string): StreamTranslation;
+  /** The image that is arriving will not be complete. */
+  cancelImage(cause: unknown): void;
   /** No further part comes. An image that is arriving will not be complete. */
   cancel(cause: unknown): void;
 }

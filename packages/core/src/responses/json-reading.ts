@@ -7,7 +7,7 @@ import { readRequestId } from "../upstream/read.js";
 import { MAX_OUTLINE_BYTES } from "../util/response-bounds.js";
 import type { Call, CallParts } from "./call.js";
 import { ImageBudget } from "./image-budget.js";
-import { PlainDelivery, toDeliveryOptions } from "./image-delivery.js";
+import { PlainDelivery, stageImages, toDeliveryOptions } from "./image-delivery.js";
 import { EventLayout, JsonLayout } from "./image-parts.js";
 import type { ImageDelivery, ImageDeliveryOptions, StagedDelivery } from "./image-stage.js";
 import { type JsonReader, ScanningReader, WholeReader } from "./json-reader.js";
@@ -52,7 +52,10 @@ export class Reading {
     this.parsed = parsed !== undefined && parsed.text.length <= parts.maxResponseBytes ? parsed : undefined;
     this.isNative = request.operation === "native";
     this.events = events;
-    this.staged = parts.images?.createDelivery(this.#toOptions(), call);
+    const { images, requireMarks } = parts;
+    if (images !== undefined || requireMarks !== undefined) {
+      this.staged = stageImages(parts, call, this.#toOptions());
+    }
     this.reader = this.#openReader(opensImages || this.staged !== undefined);
   }
 
@@ -87,7 +90,7 @@ export class Reading {
 
   #toOptions(): ImageDeliveryOptions {
     const { parts, call, success, isNative } = this;
-    return toDeliveryOptions(parts, call, success.channel, isNative);
+    return toDeliveryOptions(parts, call, success, isNative);
   }
 
   #openReader(opensImages: boolean): JsonReader {

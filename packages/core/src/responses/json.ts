@@ -15,7 +15,7 @@ import { toBytes } from "../util/utf8.js";
 import { type Call, type CallParts, toContext } from "./call.js";
 import { renderJson, renderStream, toEnvelope } from "./envelope.js";
 import { ImageBudget } from "./image-budget.js";
-import type { Piece } from "./image-stage.js";
+import type { Piece, PlainPiece } from "./image-stage.js";
 import { OnlyReading } from "./json-reading.js";
 import {
   fail,
@@ -171,18 +171,35 @@ async function respondWithHeld(reading: OnlyReading, pieces: readonly Piece[]): 
     return sendPieces(reading, pieces);
   }
   if (refusal !== undefined) call.report.failed(refusal);
-  await settle(reading, { status: 200, error: refusal, images: reader.facts.images, isConclusive: true });
+  const end = (): Promise<void> =>
+    settle(reading, { status: 200, error: refusal, images: reader.facts.images, isConclusive: true });
+  // The record says which images were marked, which is known when they have been downloaded.
+  const endsLater = reading.success.marks !== undefined && plain === undefined;
+  if (!endsLater) await end();
   const text =
-    plain === undefined ? await renderHeld(reading, pieces) : joinText([...plain, ...reader.end([])]);
+    plain === undefined
+      ? await renderHeld(reading, pieces, endsLater ? end : undefined)
+      : joinText([...plain, ...reader.end([])]);
   const body = refusal === undefined ? text : parts.redact(text);
   return renderJson(body, toContext(call));
 }
 
-/** @throws GatewayError if every image was refused */
-async function renderHeld(reading: OnlyReading, pieces: readonly Piece[]): Promise<string> {
-  const { reader, isNative, staged, delivery, output } = reading;
-  if (isNative && staged !== undefined) return staged.rewriteJson(pieces);
-  const delivered = await deliverPieces(output, pieces);
+/**
+ * @param end settles the call, if that was not done before
+ * @throws GatewayError if every image was refused
+ */
+async function renderHeld(
+  { reader, isNative, staged, delivery, output }: OnlyReading,
+  pieces: readonly Piece[],
+  end: (() => Promise<void>) | undefined,
+): Promise<string> {
+  let delivered: readonly PlainPiece[];
+  try {
+    if (isNative && staged !== undefined) return await staged.rewriteJson(pieces);
+    delivered = await deliverPieces(output, pieces);
+  } finally {
+    if (end !== undefined) await end();
+  }
   const refusal = delivery.errors.findRefusal(reader.facts.images);
   if (refusal !== undefined) throw refusal;
   return joinText([...delivered, ...reader.end(delivery.errors.list)]);
@@ -205,6 +222,8 @@ async function respondWithLinks(reading: OnlyReading, pieces: readonly Piece[]):
   }
   if (!delivered.every(isPlain)) return sendPieces(reading, delivered, leaving);
   await settle(reading, { status: 200, error: undefined, images: reader.facts.images, isConclusive: true });
+  const refused = delivery.errors.findRefusal(reader.facts.images);
+  if (refused !== undefined) throw refused;
   const body = joinText([...delivered, ...reader.end(delivery.errors.list)]);
   return renderJson(body, toContext(call));
 }

@@ -40,12 +40,26 @@ export function tellImage(
  * @throws DownloadError
  */
 export async function openLink(
-  { transport, source }: ImageDeliveryOptions,
+  options: ImageDeliveryOptions,
   { image, index }: Pick<WholeImage, "image" | "index">,
   signal?: AbortSignal,
 ): Promise<AsyncIterable<Uint8Array>> {
   if (index >= MAX_IMAGES) throw new DownloadError(`At most ${MAX_IMAGES} images are downloaded.`);
-  return openImage(transport, image.url ?? "", source, signal);
+  return openMarked(options, image.url ?? "", signal);
+}
+
+/**
+ * Begins the download of an image, and marks it while it arrives, if images are marked.
+ *
+ * @throws DownloadError
+ */
+export async function openMarked(
+  { transport, source, marks }: ImageDeliveryOptions,
+  link: string,
+  signal?: AbortSignal,
+): Promise<AsyncIterable<Uint8Array>> {
+  const chunks = await openImage(transport, link, source, signal);
+  return marks === undefined ? chunks : marks.open(chunks);
 }
 
 /** Delivers several images that are links or have short base64, a few at a time. */
@@ -77,8 +91,7 @@ export async function deliverSmall(
       bytes = await readWithinBudget(await openLink(options, linked, signal), budget, options.bytes);
     } catch (error) {
       errors.add(error, index);
-      tellImage(options, image);
-      return { image };
+      return { image: keepLink(delivery, image, error) };
     }
     if (bytes instanceof ArrivingBytes) return { large: { ...large, arriving: bytes } };
     const copy = delivery.copyLink?.(index, bytes.length);
@@ -119,8 +132,8 @@ export async function* streamLink(
     chunks = linked.arriving ?? (await openLink(options, linked, signal));
   } catch (error) {
     errors.add(error, index);
-    tellImage(options, image);
-    yield layout.link(image);
+    // What comes before the image has been written.
+    yield layout.link(keepLink(delivery, image, error) ?? { ...rest, b64_json: "" });
     return;
   }
   const base64 = new ImageEncoder();
@@ -142,6 +155,13 @@ export async function* streamLink(
   tellImage(options, members);
   yield base64.end() + layout.endBase64(members, base64.start);
   layout.sentLink();
+}
+
+/** What is delivered of an image whose link could not be downloaded: the link, unless the image must be marked. */
+function keepLink(delivery: ImageDelivery, image: ResultImage, error: unknown): ResultImage | undefined {
+  if (delivery.keepLink !== undefined) return delivery.keepLink(image, error);
+  tellImage(delivery.options, image);
+  return image;
 }
 
 /** Encodes an image whose bytes arrive in chunks. */

@@ -79,7 +79,7 @@ export async function deliverSmallPieces(
     // An early image may be sent while it is read.
     if (isPlain(piece) || isEarly(piece)) sent.push(piece);
     else if (result === undefined) sent.push(...(await delivery.write(piece, layout)));
-    else {
+    else if (result.large !== undefined || result.image !== undefined) {
       if (!isBegun(piece)) sent.push(layout.beginLink());
       sent.push(result.large ?? JSON.stringify(result.image));
     }

@@ -15,7 +15,7 @@ import { reasonOf, type TransportResponse } from "../upstream/transport.js";
 import { isJsonObject } from "../util/json.js";
 import { type Call, type CallParts, checkCharged, leftError } from "./call.js";
 import { renderStream, toEnvelope } from "./envelope.js";
-import { toDeliveryOptions } from "./image-delivery.js";
+import { stageImages, toDeliveryOptions } from "./image-delivery.js";
 import type { StagedDelivery } from "./image-stage.js";
 import { type JsonReader, ScanningReader } from "./json-reader.js";
 import { OpenAiEvents } from "./openai-events.js";
@@ -65,10 +65,10 @@ export async function respondWithStream(
   const isOpenAi = dialect.streamShape?.format === "openai" && request.responseFormat !== "url";
   // The provider's own events would show the client what the operator pays.
   const isNative = (isOpenAi || request.streamFormat !== "openai") && dialect.reportsCost !== true;
-  const delivery = parts.images?.createDelivery(
-    toDeliveryOptions(parts, call, success.channel, isNative),
-    call,
-  );
+  const isStaged = parts.images !== undefined || parts.requireMarks !== undefined;
+  const delivery = isStaged
+    ? stageImages(parts, call, toDeliveryOptions(parts, call, success, isNative))
+    : undefined;
   const translation = createTranslation(reader, {
     request,
     isNative,

@@ -164,6 +164,7 @@ export function simulateChannels(options: SimulationOptions): Simulation {
         logger: SILENT,
         client: CONNECTED,
         loadReferences: toUploads,
+        bytes: { addAnyway() {}, remove() {} },
       },
       new Commit(FREE),
       {

@@ -14,6 +14,7 @@ import type { ResolvedModel } from "../models/resolve-model.js";
 import type { Redaction } from "../redact.js";
 import type { AttemptRecord, ImageRequest, Usage } from "../types.js";
 import { type Awaitable, isPromiseLike } from "../util/async.js";
+import type { ByteCount } from "../util/held-bytes.js";
 import type { Writable } from "../util/writable.js";
 import {
   type AttemptOutcome,
@@ -25,6 +26,7 @@ import {
   sendAttempt,
 } from "./attempt.js";
 import { hideContent, mayHaveMadeImage, maySendAgain, redactFailure, toUpstreamError } from "./failure.js";
+import type { CallMarks, ImageMarking } from "./image-marks.js";
 import type { JobParts } from "./provider-job.js";
 import {
   type AttemptResult,
@@ -51,6 +53,8 @@ export interface DispatchParts extends JobParts {
   readonly retryBudgets: RetryBudgets;
   /** Redacts keys in what a provider said. */
   readonly redact: Redaction;
+  /** `undefined`: images are not marked. */
+  readonly marks?: ImageMarking | undefined;
 }
 
 /** The request to send. */
@@ -66,6 +70,8 @@ export interface DispatchRequest extends PrepareContext {
   readonly callIndex?: number | undefined;
   /** Set for the probe of one key of a channel. */
   readonly probe?: Probe | undefined;
+  /** Counts the bytes of the response while they are held. */
+  readonly bytes: ByteCount;
 }
 
 /** How one key of a channel is tried out. */
@@ -84,6 +90,8 @@ export interface UpstreamSuccess {
   readonly response: TransportResponse;
   /** Set if the whole body has arrived, is short, and is JSON. Then the body need not be read. */
   readonly parsed?: ParsedResponse | undefined;
+  /** Marks the images of the response. `undefined`: they are not marked. */
+  readonly marks?: CallMarks | undefined;
   /**
    * Reports a response that broke off or cannot be used to the channel's health, the log and the record. Call it before
    * the call is settled.
@@ -148,8 +156,9 @@ export async function dispatch(
     if (outcome.failure === undefined) {
       attempt.succeed(outcome.response, outcome.parsed);
       attempts.push(attempt.report());
-      const { openProbe, observed, parsed } = attempt;
-      const last = { route, attempts, isRepeated, response: outcome.response, parsed, openProbe, observed };
+      const { openProbe, observed, parsed, marks } = attempt;
+      const { response } = outcome;
+      const last = { route, attempts, isRepeated, response, parsed, marks, openProbe, observed };
       return toSuccess(last, sent, parts);
     }
     const failure = attempt.fail(outcome.failure, response);
@@ -170,7 +179,8 @@ export async function dispatch(
       (isRetryFree(attempt) || parts.retryBudgets.take(model.entry));
     // An error with status 200 that is not retried: the client gets this response.
     if (!isAllowed && response !== undefined && worst?.failure === failure) {
-      return toSuccess({ route, attempts, isRepeated, response }, sent, parts);
+      const { marks } = attempt;
+      return toSuccess({ route, attempts, isRepeated, response, marks }, sent, parts);
     }
     prepared = isAllowed ? next : undefined;
   }
@@ -266,6 +276,8 @@ class Attempt implements AttemptResult {
   openProbe: RouteAttempt | undefined;
   /** Observes the attempt. It has ended if the attempt failed. `undefined` without telemetry. */
   readonly observed: SafeAttemptObserver | undefined;
+  /** Marks the images of the response. `undefined`: they are not marked. */
+  readonly marks: CallMarks | undefined;
   readonly #prepared: PreparedAttempt;
   readonly #sent: DispatchRequest;
   readonly #parts: DispatchParts;
@@ -280,6 +292,7 @@ class Attempt implements AttemptResult {
     this.#parts = parts;
     this.#tried = parts.health.begin(route, isConfiguredModel(route.channel, sent.model));
     this.observed = sent.observer?.attemptStarted(toStartedAttempt(prepared, this.#tried, sent.callIndex));
+    this.marks = parts.marks && openMarks(parts.marks, prepared, sent);
   }
 
   /** True if it finds out whether a channel, key or model works again after a cooldown. */
@@ -296,7 +309,9 @@ class Attempt implements AttemptResult {
 
   #send(attempt: PreparedAttempt, commit: Commit): Promise<AttemptOutcome> {
     const { logger, storedJobs, callIndex = 0 } = this.#sent;
-    const parts = this.#parts;
+    const { marks } = this;
+    const { transport } = this.#parts;
+    const parts = marks === undefined ? this.#parts : { ...this.#parts, transport: marks.wrap(transport) };
     const observer = this.observed;
     const jobs = findJobs(attempt.route.channel.dialect);
     if (jobs === undefined) return sendAttempt(attempt, parts.transport, { logger, observer });
@@ -419,6 +434,14 @@ function toSentTo({ channel, upstreamModel }: Route, attempts: readonly AttemptR
   return { channel: channel.id, upstreamModel, attempts, costs: channel.costs };
 }
 
+function openMarks(
+  marking: ImageMarking,
+  { route: { channel }, request }: PreparedAttempt,
+  { id, bytes }: Pick<DispatchRequest, "id" | "bytes">,
+): CallMarks {
+  return marking.open({ id, channel: channel.id, dialect: channel.dialect, request, bytes });
+}
+
 interface LastAttempt {
   readonly route: Route;
   readonly attempts: AttemptRecord[];
@@ -426,13 +449,14 @@ interface LastAttempt {
   readonly isRepeated: boolean;
   readonly response: TransportResponse;
   readonly parsed?: ParsedResponse | undefined;
+  readonly marks?: CallMarks | undefined;
   readonly openProbe?: RouteAttempt | undefined;
   readonly observed?: SafeAttemptObserver | undefined;
 }
 
 /** Separate from `dispatch` so that its closures do not retain the request body while the response is read. */
 function toSuccess(
-  { route, attempts, isRepeated, response, parsed, openProbe, observed }: LastAttempt,
+  { route, attempts, isRepeated, response, parsed, marks, openProbe, observed }: LastAttempt,
   { id, model, logger, request, probe: ofKey }: DispatchRequest,
   { health, history, redact, now }: DispatchParts,
 ): UpstreamSuccess {
@@ -450,9 +474,10 @@ function toSuccess(
   const success: Writable<UpstreamSuccess> = {
     ok: true,
     channel,
-    sentTo: { ...toSentTo(route, attempts), isRepeated },
+    sentTo: { ...toSentTo(route, attempts), isRepeated, marks },
     response,
     parsed,
+    marks,
     fail(failure) {
       const change = (takeProbe() ?? health.begin(route, isConfigured)).failed(failure);
       const redacted = redactFailure(failure, redact);

@@ -8,6 +8,8 @@ import type { DownloadRequest, Transport, TransportResponse } from "./transport.
 /** The link was refused, or there is no image behind it. The client may see the message. */
 export class DownloadError extends Error {
   override readonly name = "DownloadError";
+  /** The code of the image in `extra.errors`. */
+  readonly code: string = "image_download_failed";
 }
 
 const MAX_IMAGE_BYTES = 64 * 1024 * 1024;

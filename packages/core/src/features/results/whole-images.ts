@@ -1,10 +1,9 @@
 import { Buffer } from "node:buffer";
 import { toBase64 } from "../../images/base64-stream.js";
 import type { ImageCopy, ImageDeliveryOptions } from "../../responses/image-stage.js";
-import { openLink, tellImage, toStoredUrl, wantsBase64 } from "../../responses/linked-images.js";
+import { openLink, openMarked, tellImage, toStoredUrl, wantsBase64 } from "../../responses/linked-images.js";
 import { isLink } from "../../responses/rewrite.js";
 import type { ResultImage } from "../../types.js";
-import { openImage } from "../../upstream/download.js";
 import { settlesWithin } from "../../util/async.js";
 import { joinChunks } from "../../util/join-chunks.js";
 import type { AfterImage, FinishedImage } from "./after-image.js";
@@ -44,7 +43,8 @@ export class WholeImages {
     image: ResultImage,
     index: number,
   ): Promise<ResultImage | undefined> {
-    const bytes = await this.#runAfterImage(original, { size: image["size"], index });
+    const changed = await this.#runAfterImage(original, { size: image["size"], index });
+    const bytes = changed && this.#markChanged(original, changed, index);
     if (bytes === undefined) return undefined;
     const link = await this.#put(bytes, index);
     if (wantsBase64(this.#options, image)) {
@@ -79,10 +79,9 @@ export class WholeImages {
 
   /** Copies an image from the provider's link to the store, without holding it. */
   async #storeLink(image: ResultImage, link: string, index: number): Promise<ResultImage> {
-    const { transport, source } = this.#options;
     const copy = this.copyLink(index);
     try {
-      for await (const chunk of await openImage(transport, link, source)) await copy.write(chunk);
+      for await (const chunk of await openMarked(this.#options, link)) await copy.write(chunk);
     } catch (error) {
       copy.cancel(error);
       throw error;
@@ -119,6 +118,22 @@ export class WholeImages {
       return checkChanged(await running, bytes);
     } catch (error) {
       return this.#errors.refuseByOperator(error, index);
+    }
+  }
+
+  /** Marks an image that the operator's function has changed. `undefined` if it cannot be marked, and must be. */
+  #markChanged(
+    original: Uint8Array<ArrayBuffer>,
+    changed: Uint8Array<ArrayBuffer>,
+    index: number,
+  ): Uint8Array<ArrayBuffer> | undefined {
+    const { marks } = this.#options;
+    if (changed === original || marks === undefined) return changed;
+    try {
+      return marks.markAgain(changed);
+    } catch (error) {
+      this.#errors.add(error, index);
+      return this.#errors.refuseUnread(error);
     }
   }
 
