@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import {
   type LedgerTables,
   type LiveTables,
+  MOVED_TABLES,
   type OpenWork,
   type Page,
   type Place,
@@ -84,21 +85,29 @@ export async function moveCaller(
   caller: string,
   options: MoveOptions,
 ): Promise<CopyResult> {
-  const tables = TABLES.filter(({ isVolatile }) => isVolatile !== true);
   const scope = { caller };
   await assertComplete(source);
   await assertComplete(target);
-  const summary = await source.summarize(tables, scope);
+  const summary = await source.summarize(MOVED_TABLES, scope);
   if (!hasRows(summary))
     throw new LedgerCommandError(`${source.description} has nothing of ${quote(caller)}.`);
   const begun = parseState(await target.readProgress(scope));
+  const wasStopped = { source: await source.isStopped(scope), target: await target.isStopped(scope) };
   const isUnfinished = begun?.isDone === false;
   const wasMovedSo = begun?.isDone === true && isEqual(begun.source, summary);
-  if (!isUnfinished && !wasMovedSo) await makeRoom(target, caller, { tables, replace: options.replace });
-
-  const wasStopped = { source: await source.isStopped(scope), target: await target.isStopped(scope) };
+  if (!isUnfinished && !wasMovedSo) {
+    const there = await target.summarize(MOVED_TABLES, scope);
+    // An interrupted move has stopped the target before the source.
+    const isBegun = wasStopped.target && !hasRows(there);
+    if (wasStopped.source && !isBegun) {
+      throw new LedgerCommandError(
+        `${quote(caller)} was moved away from ${source.description}, or a move of it to another ledger was interrupted.`,
+      );
+    }
+    await makeRoom(target, caller, { there, isStopped: wasStopped.target, replace: options.replace });
+  }
   await target.stop(scope);
-  await source.stop(scope);
+  await source.leave(caller);
   try {
     await waitForWork(source, scope, options);
   } catch (error) {
@@ -106,21 +115,24 @@ export async function moveCaller(
     if (!wasStopped.target) await target.start(scope);
     throw error;
   }
-  return await copyRows({ source, target, scope, tables, options });
+  return await copyRows({ source, target, scope, tables: MOVED_TABLES, options });
 }
 
 /** Removes what an earlier move has left of a caller, and balances of zero of requests that were refused. */
 async function makeRoom(
   target: LiveTables,
   caller: string,
-  { tables, replace }: { readonly tables: readonly Table[]; readonly replace: boolean },
+  {
+    there,
+    isStopped,
+    replace,
+  }: { readonly there: Summary; readonly isStopped: boolean; readonly replace: boolean },
 ): Promise<void> {
   const scope = { caller };
-  const there = await target.summarize(tables, scope);
   const open = await target.countOpenWork(scope);
-  if (open.holds + open.tasks > 0) throw stillOpen(target, { ...open, processes: 0 }, scope);
+  if (open.holds + open.tasks > 0) throw stillOpen(target, { ...open, messages: 0, processes: 0 }, scope);
   if (hasRows(there)) {
-    if (!(await target.isStopped(scope))) throw notEmpty(target, there, scope);
+    if (!isStopped) throw notEmpty(target, there, scope);
     if (!replace) {
       throw new LedgerCommandError(
         `${target.description} has rows of ${quote(caller)} from before it was moved away: --replace removes them.`,
@@ -142,7 +154,7 @@ export async function undoMove(source: LiveTables, target: LiveTables, caller: s
       `${quote(caller)} was moved completely: to move it back, exchange --from and --to, and add --replace.`,
     );
   }
-  const isBegun = state !== undefined || !hasRows(await target.summarize(TABLES, { caller }));
+  const isBegun = state !== undefined || !hasRows(await target.summarize(MOVED_TABLES, { caller }));
   if (!isBegun || !(await target.isStopped({ caller }))) {
     throw new LedgerCommandError(`No move of ${quote(caller)} to ${target.description} was interrupted.`);
   }
@@ -155,7 +167,7 @@ export async function undoMove(source: LiveTables, target: LiveTables, caller: s
 interface CopyState {
   /** The summary of the source at the beginning: the source must not change, and must be the same one when the copy goes on. */
   readonly source: Summary;
-  /** The number of the table to go on with. */
+  /** The table to go on with, by its place in the list of those that are copied. */
   readonly table: number;
   readonly place: Place;
   readonly isDone: boolean;
@@ -165,7 +177,6 @@ interface CopyJob {
   readonly source: SourceTables;
   readonly target: TargetTables;
   readonly scope: Scope;
-  /** Those that are compared. All are copied. */
   readonly tables: readonly Table[];
   readonly options: CopyOptions;
 }
@@ -193,16 +204,19 @@ async function copyRows(job: CopyJob): Promise<CopyResult> {
     known ?? { source: summary, table: 0, place: { rows: 0 }, isDone: false },
   );
   await verify(job, summary);
-  const state: CopyState = { source: summary, table: TABLES.length, place: { rows: 0 }, isDone: true };
+  const state: CopyState = { source: summary, table: tables.length, place: { rows: 0 }, isDone: true };
   await target.finish({ ...scope, state: JSON.stringify(state) }, await source.readRevision());
   await target.start(scope);
   return { rows, wasComplete: false, summary };
 }
 
 /** Copies the rows from a place on. While a page is written, the next one is read. */
-async function writeRows({ source, target, scope, options }: CopyJob, from: CopyState): Promise<number> {
+async function writeRows(
+  { source, target, scope, tables, options }: CopyJob,
+  from: CopyState,
+): Promise<number> {
   let written = 0;
-  for (const [at, table] of TABLES.entries()) {
+  for (const [at, table] of tables.entries()) {
     if (at < from.table) continue;
     let place: Place | undefined = at === from.table ? from.place : { rows: 0 };
     let reading: Promise<Page> = source.read(table, scope, place);
@@ -251,9 +265,9 @@ async function waitForWork(
     const open = await source.countOpenWork(scope);
     const relevant: OpenWork = {
       ...open,
-      messages: dropMessages ? 0 : open.messages,
-      // Gateways may run while one caller moves.
-      processes: scope.caller === undefined ? open.processes : 0,
+      ...(dropMessages && { messages: 0 }),
+      // Gateways run while one caller moves, and those of the source send its messages.
+      ...(scope.caller !== undefined && { messages: 0, processes: 0 }),
     };
     if (Object.values(relevant).every((count) => count === 0)) return;
     if (performance.now() >= end) throw stillOpen(source, relevant, scope);

@@ -22,11 +22,11 @@ import {
   ALL,
   type ColumnType,
   type LiveTables,
+  MOVED_TABLES,
   type Progress,
   type Scope,
   STOPPED_MESSAGE,
   type Summary,
-  TABLES,
   type Table,
   type TableRow,
 } from "./tables.js";
@@ -102,6 +102,9 @@ export async function openPostgresTables(
       values: [caller, state],
     });
   };
+  const forget = async (send: Send, caller: string): Promise<void> => {
+    await send({ sql: `DELETE FROM ${schema}.copy_progress WHERE scope = $1`, values: [caller] });
+  };
   let isPrepared = false;
   const prepare = async (): Promise<void> => {
     if (isPrepared) return;
@@ -172,6 +175,13 @@ export async function openPostgresTables(
     },
     stop: async ({ caller = ALL }) =>
       await database.transact(async (send) => await stop(send, schema, caller)),
+    leave: async (caller) => {
+      await prepare();
+      await database.transact(async (send) => {
+        await stop(send, schema, caller);
+        await forget(send, caller);
+      });
+    },
     isStopped: async ({ caller = ALL }) => {
       if (!(await has("stopped_callers"))) return false;
       const rows = await run({
@@ -200,12 +210,12 @@ export async function openPostgresTables(
     remove: async (caller) => {
       await prepare();
       await database.transact(async (send) => {
-        // Backwards: the entries about records are found by the records.
-        for (const table of TABLES.toReversed()) {
+        // The records come back with what has changed, so their entries of the outbox stay.
+        for (const table of MOVED_TABLES) {
           const { sql, values } = whereCaller(dialect, table, caller);
           await send({ sql: `DELETE FROM ${dialect.source(table).name}${sql}`, values });
         }
-        await send({ sql: `DELETE FROM ${schema}.copy_progress WHERE scope = $1`, values: [caller] });
+        await forget(send, caller);
       });
     },
     close,
@@ -238,11 +248,10 @@ function createDialect(schema: string): Dialect {
   };
 }
 
-/** Rows that may be there already: an empty balance, and what a gateway noted of requests that it refused meanwhile. */
+/** A balance may be there already: that of a request that its budget refused. */
 const ON_CONFLICT: Readonly<Record<string, string>> = {
   balances: `ON CONFLICT (caller) DO UPDATE SET settled = excluded.settled, held = excluded.held,
     budget = excluded.budget, alerted = excluded.alerted`,
-  refusals: "ON CONFLICT (id) DO NOTHING",
 };
 
 function toInsert(
@@ -294,9 +303,9 @@ function selectOpenWork(schema: string, { caller }: Scope): Statement {
   };
 }
 
-/** Waits for the transactions that are making holds. Those that come later see what this transaction has written. */
+/** Waits for the transactions that are making holds. Those that come later see what this transaction has written. Readers go on. */
 async function lockHolds(send: Send, schema: string): Promise<void> {
-  await send({ sql: `LOCK TABLE ${schema}.holds IN ACCESS EXCLUSIVE MODE`, values: [] });
+  await send({ sql: `LOCK TABLE ${schema}.holds IN SHARE ROW EXCLUSIVE MODE`, values: [] });
 }
 
 /**
@@ -314,12 +323,20 @@ async function stop(send: Send, schema: string, caller: string): Promise<void> {
           RAISE integrity_constraint_violation USING MESSAGE = '${STOPPED_MESSAGE}';
         END IF;
         RETURN NEW;
-      END $$;
-      DROP TRIGGER IF EXISTS refuse_stopped ON ${schema}.holds;
-      CREATE TRIGGER refuse_stopped BEFORE INSERT ON ${schema}.holds FOR EACH ROW
-        EXECUTE FUNCTION ${schema}.refuse_stopped()`,
+      END $$`,
     values: [],
   });
+  const known = await send({
+    sql: "SELECT 1 AS one FROM pg_trigger WHERE tgrelid = to_regclass($1) AND tgname = 'refuse_stopped'",
+    values: [`${schema}.holds`],
+  });
+  if (known.length === 0) {
+    await send({
+      sql: `CREATE TRIGGER refuse_stopped BEFORE INSERT ON ${schema}.holds FOR EACH ROW
+        EXECUTE FUNCTION ${schema}.refuse_stopped()`,
+      values: [],
+    });
+  }
   await send({
     sql: `INSERT INTO ${schema}.stopped_callers (caller) VALUES ($1) ON CONFLICT DO NOTHING`,
     values: [caller],

@@ -204,7 +204,9 @@ describe("a dump", () => {
     await charge(ledger, 1);
     await ledger.hold(toHold(2));
     const path = temporaryFile("memory.jsonl");
-    await expect(writeLedgerDump(ledger, path, { callers: ["shop"] })).rejects.toThrow('0.5 is held for the caller "shop"');
+    await expect(writeLedgerDump(ledger, path, { callers: ["shop"] })).rejects.toThrow(
+      '0.5 is held for the caller "shop"',
+    );
     expect(await run("copy", "--from", path, "--to", temporaryFile("a.db"))).toMatchObject({ code: 1 });
     await ledger.release("req_2");
     await writeLedgerDump(ledger, path, { callers: ["shop"] });

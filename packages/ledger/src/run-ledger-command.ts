@@ -37,7 +37,7 @@ const HELP = `The ledger of a calotype gateway.
   calotype-ledger copy --from LEDGER --to LEDGER [--wait SECONDS] [--drop-messages]
       copies everything into an empty ledger, while no gateway uses either of them, and compares the sums.
       After an interruption, run it again.
-  calotype-ledger copy --from LEDGER --to LEDGER --caller ID [--caller ID] [--wait SECONDS] [--drop-messages] [--replace]
+  calotype-ledger copy --from LEDGER --to LEDGER --caller ID [--caller ID] [--wait SECONDS] [--replace]
       moves callers between two databases in use. Both refuse their requests meanwhile with a 503; at the end the
       target takes them. --replace removes what an earlier move away from the target has left there.
   calotype-ledger copy --from LEDGER --to LEDGER --caller ID --undo
@@ -131,6 +131,11 @@ async function runCopy(values: Values, host: LedgerCommandHost): Promise<number>
   const to: LedgerAddress = { ledger: need(values, "to"), schema: readString(values, "to-schema") };
   const callers = readStrings(values, "caller");
   const [undo, replace] = [values["undo"] === true, values["replace"] === true];
+  if (callers.length > 0 && values["drop-messages"] === true) {
+    throw new ArgumentError(
+      "--drop-messages is not for --caller: the messages stay, and the gateways of the source send them.",
+    );
+  }
   if (callers.length === 0 && (undo || replace))
     throw new ArgumentError("--undo and --replace need --caller.");
   const options: CopyOptions = {

@@ -40,9 +40,10 @@ export function selectPage(dialect: Dialect, table: Table, scope: Scope, { after
     ...Object.entries(table.columns).map(([column, type]) => `${dialect.read(column, type)} AS ${column}`),
     ...table.key.map((column, at) => `${dialect.read(column, keyType(table, column))} AS key_${at}`),
   ];
-  // The key contains the caller, or an index has the caller before the key.
-  const sql = `SELECT ${columns.join(", ")} FROM ${name}${toWhere(conditions)}
-    ORDER BY ${table.key.join(", ")} LIMIT ${PAGE_ROWS}`;
+  // Of the table and not of the result, whose columns have the same names: so an index has the order.
+  const order = table.key.map((column) => `s.${column}`);
+  const sql = `SELECT ${columns.join(", ")} FROM ${name} AS s${toWhere(conditions)}
+    ORDER BY ${order.join(", ")} LIMIT ${PAGE_ROWS}`;
   return { sql, values };
 }
 

@@ -15,11 +15,11 @@ import {
 import {
   ALL,
   type LiveTables,
+  MOVED_TABLES,
   type Progress,
   type Scope,
   STOPPED_MESSAGE,
   type Summary,
-  TABLES,
   type Table,
 } from "./tables.js";
 
@@ -43,11 +43,10 @@ const ADDED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   alert_messages: { kind: "'message'", due_at: "0", state: "'waiting'" },
 };
 
-/** Rows that may be there already: an empty balance, and what a gateway noted of requests that it refused meanwhile. */
+/** A balance may be there already: that of a request that its budget refused. */
 const ON_CONFLICT: Readonly<Record<string, string>> = {
   balances: `ON CONFLICT (caller) DO UPDATE SET settled = excluded.settled, held = excluded.held,
     budget = excluded.budget, alerted = excluded.alerted`,
-  refusals: "ON CONFLICT (id) DO NOTHING",
 };
 
 const DIALECT: Dialect = {
@@ -97,6 +96,11 @@ export function openSqliteTables({ path, mayCreate }: SqliteTablesOptions): Live
     run("INSERT OR REPLACE INTO copy_progress (scope, state) VALUES (?, ?)", caller, state);
   };
 
+  const stop = (caller: string): void => {
+    database.exec(CREATE_STOPPED);
+    run("INSERT OR IGNORE INTO stopped_callers (caller) VALUES (?)", caller);
+  };
+
   return {
     database,
     description: `the SQLite file ${resolve(path)}`,
@@ -141,10 +145,12 @@ export function openSqliteTables({ path, mayCreate }: SqliteTablesOptions): Live
         database.exec(FILL_WEBHOOK_QUEUES);
         note(progress);
       }),
-    stop: async ({ caller = ALL }) =>
+    stop: async ({ caller = ALL }) => await transact(() => stop(caller)),
+    leave: async (caller) =>
       await transact(() => {
-        database.exec(CREATE_STOPPED);
-        run("INSERT OR IGNORE INTO stopped_callers (caller) VALUES (?)", caller);
+        stop(caller);
+        database.exec(CREATE_PROGRESS);
+        run("DELETE FROM copy_progress WHERE scope = ?", caller);
       }),
     isStopped: async ({ caller = ALL }) => {
       if (!(await has("stopped_callers"))) return false;
@@ -165,12 +171,14 @@ export function openSqliteTables({ path, mayCreate }: SqliteTablesOptions): Live
     remove: async (caller) =>
       await transact(() => {
         database.exec(CREATE_PROGRESS);
-        // Backwards: the entries about records are found by the records.
-        for (const table of TABLES.toReversed()) {
+        // The records come back with what has changed, so their entries of the outbox stay.
+        const trigger = database.prepare("SELECT sql FROM sqlite_schema WHERE name = 'record_removed'").get();
+        database.exec("DROP TRIGGER record_removed");
+        for (const table of MOVED_TABLES) {
           const { sql, values } = whereCaller(DIALECT, table, caller);
           run(`DELETE FROM ${DIALECT.source(table).name}${sql}`, ...values);
         }
-        run("DELETE FROM webhook_queues WHERE caller = ?", caller);
+        database.exec(String(trigger?.["sql"]));
         run("DELETE FROM copy_progress WHERE scope = ?", caller);
       }),
     close: async () => database.close(),

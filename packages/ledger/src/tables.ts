@@ -19,10 +19,10 @@ export interface Table {
   /** The column with the id of the caller. Absent: the entry is of the caller of the record with its id. */
   readonly caller?: string;
   /**
-   * True if gateways may change the rows of a caller although none of its requests runs: what is delivered, and requests that were
-   * refused. These rows are not compared when single callers move.
+   * True if the rows stay where they are when a single caller moves: the gateways of the source go on to deliver entries of the outbox,
+   * and note requests that they refuse.
    */
-  readonly isVolatile?: true;
+  readonly staysBehind?: true;
 }
 
 const text = "text";
@@ -117,7 +117,7 @@ export const TABLES: readonly Table[] = [
     columns: { id: text, caller: text, refusal: text },
     key: ["sequence"],
     caller: "caller",
-    isVolatile: true,
+    staysBehind: true,
   },
   {
     name: "disabled_webhooks",
@@ -129,14 +129,14 @@ export const TABLES: readonly Table[] = [
     name: "undelivered_records",
     columns: { id: text, state: text },
     key: ["sequence"],
-    isVolatile: true,
+    staysBehind: true,
   },
   {
     name: "undelivered_alerts",
     columns: ALERT,
     key: ["sequence"],
     caller: "caller",
-    isVolatile: true,
+    staysBehind: true,
   },
   {
     // Messages about tasks are not here, because tasks are not copied.
@@ -144,7 +144,7 @@ export const TABLES: readonly Table[] = [
     columns: { id: text, endpoint: text, attempts: integer, last_error: text, ...ALERT },
     key: ["sequence"],
     caller: "caller",
-    isVolatile: true,
+    staysBehind: true,
   },
   {
     name: "callers",
@@ -166,6 +166,9 @@ export const STOPPED_MESSAGE =
 
 /** Stands for all callers where the id of a stopped caller is kept. No id is empty. */
 export const ALL = "";
+
+/** The tables that move with a caller. */
+export const MOVED_TABLES: readonly Table[] = TABLES.filter(({ staysBehind }) => staysBehind !== true);
 
 /** A value of a row: money and text are strings. */
 export type Value = string | number | null;
@@ -247,6 +250,11 @@ export interface Progress extends Scope {
 
 /** A database in which a gateway may run while one of its callers moves. */
 export interface LiveTables extends SourceTables, TargetTables {
-  /** Removes all rows of a caller, and the progress of its copy. */
+  /**
+   * Refuses new holds and tasks of a caller, as {@link TargetTables.stop} does, and forgets the progress of the copy by which it came: that
+   * copy must not be taken for the last one later.
+   */
+  leave(caller: string): Promise<void>;
+  /** Removes the rows of a caller that would move, and the progress of its copy. */
   remove(caller: string): Promise<void>;
 }

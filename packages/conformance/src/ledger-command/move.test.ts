@@ -92,6 +92,8 @@ await describeWithService(POSTGRES, (url) => {
         "customer-4",
         "customer-5",
       ].filter((id) => recipe.cellOf(id) === "cell-1");
+      // The tables exist before requests come.
+      for (const gateway of [...from.gateways, ...to.gateways]) await gateway.callers.list({ limit: 1 });
       const cellOf = (caller: string): Cell => (recipe.cellOf(caller) === "cell-1" ? from : to);
       const keys = new Map<string, string>();
       for (const id of [mover, other]) {
@@ -236,6 +238,19 @@ await describeWithService(POSTGRES, (url) => {
       await charge(source, "req_9");
       expect(await source.balance("shop")).toEqual({ settled: "1", held: "0" });
       await expect(target.hold({ ...HOLD, id: "req_10" })).rejects.toThrow("moved to another one");
+      // The rows that a move has left must not become another ledger.
+      const obsolete = [
+        "copy",
+        ...at("from", two.place),
+        ...at("to", openPostgres().place),
+        "--caller",
+        "shop",
+      ];
+      expect((await runCommand(...obsolete)).err).toContain("was moved away from");
+      expect((await runCommand(...there, "--replace")).err).toBe("");
+      expect((await runCommand(...there, "--replace")).out).toContain("copied before");
+      expect(await runCommand(...back, "--replace")).toMatchObject({ code: 0, err: "" });
+      expect((await runCommand(...there)).err).toContain("--replace removes them");
       await charge(target, "req_11", "resident");
       await source.release("req_7");
       for (const { place } of [one, two]) {
