@@ -9,8 +9,8 @@ import { jsonFile } from "@calotype/node";
 export interface CellPlan {
   /** The names of the cells. */
   readonly cells: readonly string[];
-  /** Callers whose cell is not the one that `findCell` finds. `null`: every cell refuses the caller, which is being moved. */
-  readonly callers: Readonly<Record<string, string | null>>;
+  /** Callers that are not in the cell that `findCell` finds. */
+  readonly moved: Readonly<Record<string, string>>;
 }
 
 /** A gateway's view of the cells. */
@@ -33,9 +33,6 @@ export interface CellOptions {
   readonly callers: readonly CallerOptions[];
 }
 
-/** How long a client waits before it repeats a request of a caller that is being moved, in seconds. */
-const RETRY_AFTER_SECONDS = 5;
-
 /** @throws Error if the file cannot be read or is wrong */
 export async function joinCells({ path, own, callers }: CellOptions): Promise<CellMember> {
   const file = jsonFile<unknown>(path, { watch: true });
@@ -55,32 +52,28 @@ export async function joinCells({ path, own, callers }: CellOptions): Promise<Ce
   return {
     authenticate: (apiKey) => {
       const caller = find(apiKey);
-      const cell = caller && cellOf(caller.id, plan);
-      if (cell !== undefined && cell !== own) throw refuse(cell);
+      if (caller !== undefined && cellOf(caller.id, plan) !== own) throw refuse();
       return caller;
     },
     respond: (req, res) => {
       const caller = find(readApiKey(req));
-      // Requests without a known key, and those of a caller that is being moved, are refused by any cell. This one is there.
-      const cell = (caller && cellOf(caller.id, plan)) ?? own;
+      // Any cell refuses a request without a known key, and this one is there.
+      const cell = caller === undefined ? own : cellOf(caller.id, plan);
       res.writeHead(204, { "x-cell": cell }).end();
     },
     close: () => close?.(),
   };
 }
 
-/** The cell of a caller, or `null` while it is being moved. */
-function cellOf(callerId: string, { cells, callers }: CellPlan): string | null {
-  const cell = Object.hasOwn(callers, callerId) ? callers[callerId] : undefined;
-  return cell === undefined ? findCell(callerId, cells) : cell;
+function cellOf(callerId: string, { cells, moved }: CellPlan): string {
+  const cell = Object.hasOwn(moved, callerId) ? moved[callerId] : undefined;
+  return cell ?? findCell(callerId, cells);
 }
 
-function refuse(cell: string | null): GatewayError {
-  const message =
-    cell === null
-      ? "This caller is being moved to another cell. Repeat the request in some seconds."
-      : "The request reached a gateway of another cell. Repeat it in some seconds.";
-  return new GatewayError("gateway_unavailable", message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+/** The file has changed, and this gateway or the one that the balancer asked has not read it yet. */
+function refuse(): GatewayError {
+  const message = "The request reached a gateway of another cell: try again. Nothing was sent or charged.";
+  return new GatewayError("gateway_unavailable", message, { retryAfterSeconds: 2 });
 }
 
 /** As the gateway reads it. If they differed, the gateway would refuse the caller and charge nothing. */
@@ -93,13 +86,13 @@ const isName = (name: unknown): boolean => typeof name === "string" && name !== 
 
 /** @throws Error that says what is wrong with the content of the file */
 export function checkPlan(value: unknown, own?: string): CellPlan {
-  const { cells, callers = {} }: Partial<CellPlan> = typeof value === "object" && value !== null ? value : {};
+  const { cells, moved = {} }: Partial<CellPlan> = typeof value === "object" && value !== null ? value : {};
   if (!Array.isArray(cells) || cells.length === 0 || !cells.every(isName))
     throw new Error('"cells" must be a list of names.');
   if (new Set(cells).size < cells.length) throw new Error('"cells" must not contain a name twice.');
   if (own !== undefined && !cells.includes(own)) throw new Error(`"cells" must contain ${own}.`);
-  const isMap = typeof callers === "object" && callers !== null && !Array.isArray(callers);
-  if (!isMap || !Object.values(callers).every((cell) => cell === null || cells.includes(cell)))
-    throw new Error('"callers" must map ids of callers to names of "cells", or to null.');
-  return { cells, callers };
+  const isMap = typeof moved === "object" && moved !== null && !Array.isArray(moved);
+  if (!isMap || !Object.values(moved).every((cell) => cells.includes(cell)))
+    throw new Error('"moved" must map ids of callers to names of "cells".');
+  return { cells, moved };
 }

@@ -17,7 +17,7 @@ import { type Relay, startRelay } from "../support/relay.js";
 import { POSTGRES, REDIS, type Service, urlOf } from "../support/service.js";
 import { MOUNT, mountSmallDisk } from "../support/small-disk.js";
 import { SEED } from "../support/test-run.js";
-import { type DayReport, spendDay } from "./spend-day.js";
+import { type DayReport, spendDay, spendDayWithTasks } from "./spend-day.js";
 
 /** A bad day, and what it may do. */
 export interface BadDay {
@@ -188,8 +188,16 @@ export const BAD_DAYS: readonly BadDay[] = [
     run: async () => await failOver(3, { isSynchronous: true }),
   },
   {
+    id: "failover-tasks",
+    title: "The same once, with clients that submit tasks",
+    needs: [REDIS, POSTGRES_PROGRAMS],
+    refuses: false,
+    loses: false,
+    run: async () => await failOver(1, { isSynchronous: true, spend: spendDayWithTasks }),
+  },
+  {
     id: "failover-behind",
-    title: "The same once; the replica is asynchronous, and half a second behind",
+    title: "The primary is lost in the same way; the replica is asynchronous, and half a second behind",
     needs: [REDIS, POSTGRES_PROGRAMS],
     refuses: false,
     loses: true,
@@ -245,7 +253,7 @@ export const BAD_DAYS: readonly BadDay[] = [
 /** Lets replicas take the place of their primaries while the gateways use one address. */
 async function failOver(
   times: number,
-  { isSynchronous }: { readonly isSynchronous: boolean },
+  { isSynchronous, spend = spendDay }: { readonly isSynchronous: boolean; readonly spend?: typeof spendDay },
 ): Promise<DayReport> {
   const servers: PostgresServer[] = [];
   const relays: Relay[] = [];
@@ -266,14 +274,15 @@ async function failOver(
         await sleep(500);
       }
       // The primary commits, and nobody learns of it.
+      const enough = relay.lost() + 4;
       relay.loseReplies();
-      await sleep(100);
+      await vi.waitUntil(() => relay.lost() >= enough, { timeout: 30_000, interval: 10 });
       await primary.stop("immediate");
       await replica.promote();
       relay.moveTo(replica.port);
       primary = replica;
     };
-    return await spendDay({
+    return await spend({
       place: {
         redisUrl: urlOf(REDIS),
         postgresUrl: `postgres://postgres@127.0.0.1:${relay.port}/postgres`,

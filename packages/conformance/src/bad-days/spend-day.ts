@@ -3,8 +3,10 @@ import { findProblems } from "../crashes/find-problems.js";
 import { createRandom } from "../crashes/seeded-random.js";
 import { SEEDREAM_SERIES } from "../crashes/server-plan.js";
 import { startLoad } from "../crashes/start-load.js";
+import { startTaskLoad } from "../crashes/start-task-load.js";
 import { call } from "../fleet/call-fleet.js";
 import { type Fleet, openFleet, type Place } from "../fleet/open-fleet.js";
+import { endFleetTasks, openTaskFleet, sweepInTurn } from "../fleet/open-task-fleet.js";
 import { SEED } from "../support/test-run.js";
 
 /** What a bad day has done to the requests of a fleet under load, and to their money. */
@@ -63,12 +65,7 @@ export async function spendDay({ place, happen, flags }: DayPlan): Promise<DayRe
     const load = startLoad(fleet.nextUrl, "day", createRandom(SEED));
     await untilSent(fleet);
     await happen(fleet);
-    const overAt = performance.now();
-    await vi.waitUntil(async () => (await Promise.all(fleet.servers.map(isServing))).every(Boolean), {
-      timeout: 60_000,
-      interval: 50,
-    });
-    const recoverySeconds = Math.round((performance.now() - overAt) / 100) / 10;
+    const recoverySeconds = await untilServing(fleet);
     await untilSent(fleet);
     fleet.sightings.push(...(await load.stop()));
     const codes = await Promise.all(fleet.servers.map((server) => server.stop()));
@@ -85,10 +82,55 @@ export async function spendDay({ place, happen, flags }: DayPlan): Promise<DayRe
   }
 }
 
+/** The same with clients that submit tasks, most of which follow them until they end. Each task must end, also after the bad day. */
+export async function spendDayWithTasks({ place, happen }: Omit<DayPlan, "flags">): Promise<DayReport> {
+  const options = { processes: PROCESSES, onLost: "release", seed: SEED } as const;
+  const fleet = await openTaskFleet(place, options);
+  try {
+    fleet.emulator.faults.add({ latencyMs: PROVIDER_MS });
+    const stopSweeping = sweepInTurn(fleet);
+    const load = startTaskLoad(fleet.nextUrl, "day", createRandom(SEED));
+    await untilSent(fleet);
+    await happen(fleet);
+    const recoverySeconds = await untilServing(fleet);
+    await untilSent(fleet);
+    const { tasks, calls } = await load.stop();
+    fleet.taskSightings.push(...tasks);
+    fleet.sightings.push(...calls);
+    await stopSweeping();
+    const { counted, problems } = await endFleetTasks(fleet);
+    const { figures } = await judge(fleet);
+    const errors = fleet.servers.flatMap((server) => server.errors());
+    return {
+      figures: {
+        ...figures,
+        requests: figures.requests + tasks.length,
+        served: figures.served + (counted["completed"] ?? 0),
+        recoverySeconds,
+      },
+      // The gateways log that the ledger failed.
+      problems: problems.filter((problem) => !problem.startsWith("A server logged") && !isOfProber(problem)),
+      errors,
+    };
+  } finally {
+    await fleet.close();
+  }
+}
+
 /** Resolves when the provider has got some more requests. */
 async function untilSent({ emulator: { requests } }: Fleet): Promise<void> {
   const enough = requests.length + 40;
   await vi.waitUntil(() => requests.length >= enough, { timeout: 60_000, interval: 20 });
+}
+
+/** Resolves when all gateways serve requests, and returns the seconds until then. */
+async function untilServing({ servers }: Fleet): Promise<number> {
+  const startedAt = performance.now();
+  await vi.waitUntil(async () => (await Promise.all(servers.map(isServing))).every(Boolean), {
+    timeout: 60_000,
+    interval: 50,
+  });
+  return Math.round((performance.now() - startedAt) / 100) / 10;
 }
 
 /** The caller whose requests look whether the gateways serve again. */
@@ -97,6 +139,11 @@ const PROBER = "by-places";
 async function isServing({ url }: { readonly url: string }): Promise<boolean> {
   const { status } = await call(url, { caller: PROBER, model: `${SEEDREAM_SERIES}probe` });
   return status === 200;
+}
+
+/** The requests that looked whether the gateways serve again are not among the sightings. */
+function isOfProber(problem: string): boolean {
+  return problem.startsWith("Nobody asked for") && problem.includes(`"caller":"${PROBER}"`);
 }
 
 const LOST = /left no record|had a complete response and is unresolved/;
@@ -109,10 +156,7 @@ async function judge(fleet: Fleet): Promise<{
   const { sightings } = fleet;
   const content = await fleet.readLedger();
   const records = content.records.filter(({ caller }) => caller !== PROBER);
-  // The requests that looked whether the gateways serve again are not among the sightings.
-  const problems = findProblems(fleet, content).filter(
-    (problem) => !(problem.startsWith("Nobody asked for") && problem.includes(`"caller":"${PROBER}"`)),
-  );
+  const problems = findProblems(fleet, content).filter((problem) => !isOfProber(problem));
   const ends = sightings.flatMap(({ end }) => end ?? []);
   const refusals = ends.filter(({ status }) => status === 503);
   const held = Object.values(content.balances).filter((balance) => balance.held !== "0");

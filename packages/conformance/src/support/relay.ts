@@ -6,6 +6,8 @@ export interface Relay {
   readonly port: number;
   /** From now on, what the server sends is lost. It still gets what clients send. */
   readonly loseReplies: () => void;
+  /** How many replies were lost. */
+  readonly lost: () => number;
   /** Closes all connections. New ones go to another port of this machine. */
   readonly moveTo: (port: number) => void;
   readonly close: () => void;
@@ -16,6 +18,7 @@ export async function startRelay(target: number): Promise<Relay> {
   const sockets = new Set<Socket>();
   let port = target;
   let losesReplies = false;
+  let lost = 0;
   const server = createServer((client) => {
     const upstream = connect(port, "127.0.0.1");
     for (const socket of [client, upstream]) {
@@ -29,7 +32,8 @@ export async function startRelay(target: number): Promise<Relay> {
     }
     client.pipe(upstream);
     upstream.on("data", (bytes) => {
-      if (!losesReplies) client.write(bytes);
+      if (losesReplies) lost++;
+      else client.write(bytes);
     });
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
@@ -43,6 +47,7 @@ export async function startRelay(target: number): Promise<Relay> {
     loseReplies: () => {
       losesReplies = true;
     },
+    lost: () => lost,
     moveTo: (next) => {
       port = next;
       losesReplies = false;
