@@ -9,7 +9,7 @@ import type { Build } from "./version.ts";
 
 /** Pages that are listed last, and are left out of llms-full.txt: lists of names, records of decisions, tables of measurements. */
 const OPTIONAL =
-  /^(?:reference|decisions|errors|packages|examples)\/|^(?:changelog|contributing|hardening|performance|settlement)\.md$/;
+  /^(?:reference|decisions|errors|packages|examples)\/|^(?:changelog|contributing|hardening|performance|settlement|suites)\.md$/;
 
 /** Writes the files into the folder of a built version. */
 export function writeMarkdown(out: string, { base, revision }: Build): void {

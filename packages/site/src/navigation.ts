@@ -143,6 +143,7 @@ const MAIN: readonly Group[] = [
       "sizing",
       "performance",
       "hardening",
+      "suites",
       "migration",
     ],
   ],

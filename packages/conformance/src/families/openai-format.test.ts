@@ -1,6 +1,7 @@
 import type { ClientName, GatewayOptions } from "@calotype/core";
 import sharp from "sharp";
 import { expect, it } from "vitest";
+import { expectCounts } from "../suites/results.ts";
 import { findOpenaiProblems, findResponseProblems } from "../support/openai-schemas.ts";
 import { useProviders } from "../support/use-providers.ts";
 import { openService, type Reply } from "./open-service.ts";
@@ -93,6 +94,14 @@ async function checkService(service: FamilyService): Promise<readonly string[]> 
 
 it.each(SERVICES)(`$name: ${CHECKS.length} responses are as OpenAI describes them`, async (service) => {
   expect(await checkService(service)).toEqual([]);
+});
+
+it("the responses are as many as docs/suites.md says", async () => {
+  expect(SERVICES.length).toBeGreaterThan(0);
+  await expectCounts("openai", {
+    "responses are valid": SERVICES.length * CHECKS.length,
+    services: SERVICES.length,
+  });
 });
 
 const OPENAI = SERVICES.filter(({ name }) => name === "OpenAI" || name === "`azure`");

@@ -3,6 +3,7 @@ import type { Page } from "playwright-core";
 import { afterAll, describe, expect, it } from "vitest";
 import { openBrowser } from "../browser/open-browser.js";
 import { drawPng } from "../clients/support/images.js";
+import { expectCounts } from "../suites/results.js";
 import { CALLER_KEY, type Providers, QWEN_IMAGE, SEEDREAM } from "../support/test-gateway.js";
 import { isFull } from "../support/test-run.js";
 import { useProviders } from "../support/use-providers.js";
@@ -277,6 +278,12 @@ const looksOf = (index: number): typeof ALL_LOOKS =>
           ? language === "en" && theme === "light" && width === 1280
           : language === "zh" && theme === "dark" && width === 360,
       );
+
+it("the screens are as many as docs/suites.md says", async () => {
+  const screens = Object.keys(SCREENS);
+  expect(screens.length).toBeGreaterThan(0);
+  await expectCounts("axe", { screens: screens.length, "looks of each": ALL_LOOKS.length });
+});
 
 describe.runIf(opened !== undefined)("each screen of the studio in Chromium", { timeout: 120_000 }, () => {
   const providers = useProviders({ images: "tiny", millisecondsPerImage: 20 });

@@ -7,7 +7,9 @@ export type Counts = Readonly<Record<string, number>>;
 
 /** The suites whose counts are stored. Those of the others are counted from their fixtures. */
 export type StoredSuite =
+  | "axe"
   | "ibm-ruleset"
+  | "openai"
   | "prism"
   | "proxies"
   | "radosgw"

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
@@ -7,7 +7,6 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { findFreePort } from "./find-free-port.ts";
 import type { Service } from "./needs-service.ts";
-import { run } from "./run.ts";
 
 /** A proxy before an app. */
 export interface Proxy {
@@ -21,13 +20,20 @@ export const NGINX = programOf("nginx", "NGINX", "-v");
 export const HAPROXY = programOf("haproxy", "HAPROXY", "-v");
 export const VARNISH = programOf("varnishd", "VARNISHD", "-V");
 
-/** A program whose address is its path. */
-export function programOf(name: string, variable: string, versionOption: string): Service {
+/**
+ * A program whose address is its path.
+ *
+ * @param option prints something and ends. The exit code does not matter: that of some programs is 1.
+ */
+export function programOf(name: string, variable: string, option: string): Service {
   return {
     name: `the program ${name}`,
     variable,
     url: name,
-    probe: async (program) => run(program, [versionOption], tmpdir()),
+    probe: async (program) => {
+      const { error } = spawnSync(program, [option], { stdio: "ignore" });
+      if (error !== undefined) throw error;
+    },
   };
 }
 
