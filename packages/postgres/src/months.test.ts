@@ -9,10 +9,12 @@ import {
 import { createDatabase } from "./database.js";
 import { migrate, migratePostgresLedger } from "./migrate.js";
 import { BEFORE_MONTHS, MIGRATIONS } from "./migrations.js";
+import type { PostgresPool } from "./pool.js";
 import { prunePostgresLedger } from "./prune-postgres-ledger.js";
 import { describeWithPostgres } from "./testing/describe-with-postgres.js";
 import { holdOf, recordOf } from "./testing/entries.js";
 import { readAll } from "./testing/read-all.js";
+import { recordStatements } from "./testing/record-statements.js";
 
 /** The last millisecond of a month that no migration of today covers. */
 const MONTH_END = "2031-03-31T23:59:59.999Z";
@@ -48,6 +50,30 @@ await describeWithPostgres("the months of the records", ({ url, pool, nameSchema
     return rows.map(({ name }) => String(name)).filter((name) => !name.startsWith("records_until"));
   };
   const SWEEP = { onLost: "charge" } as const;
+
+  /** The pool. The first statements that make a month find that another process has made it. */
+  const failMonths = (failures: number): PostgresPool => {
+    let left = failures;
+    return recordStatements(pool, (sql) => {
+      if (!sql.includes(".make_month(") || left === 0) return;
+      left -= 1;
+      throw Object.assign(new Error('relation "records_203103" already exists'), { code: "42P07" });
+    });
+  };
+
+  it("are made although another process has just made one of them", async () => {
+    const schema = nameSchema();
+    await open(schema).ledger.ready();
+    expect(await open(schema, { pool: failMonths(1) }).ledger.sweep(SWEEP)).toEqual([]);
+    expect(await listPartitions(schema)).toHaveLength(4);
+  });
+
+  it("are not made if a table that is no month has their name, and the sweep says so", async () => {
+    const schema = nameSchema();
+    await open(schema).ledger.ready();
+    const sweep = open(schema, { pool: failMonths(2) }).ledger.sweep(SWEEP);
+    await expect(sweep).rejects.toThrow('relation "records_203103" already exists');
+  });
 
   it("are made two months ahead by the sweep", async () => {
     const schema = nameSchema();

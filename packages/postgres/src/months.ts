@@ -29,6 +29,8 @@ const INTERVAL_MS = 600_000;
 
 /** `lock_not_available`: a report was reading. */
 const IS_LOCKED = "55P03";
+/** `duplicate_table`: another process has made the month after this one had looked for it. */
+const IS_MADE = "42P07";
 
 /** Creates the keeper of the months of a schema. Throws a `RangeError` if the retention is not possible. */
 export function createMonthKeeper(
@@ -43,14 +45,18 @@ export function createMonthKeeper(
 
   /** Calls a function until it has nothing more to do. Returns false if it must be tried again soon. */
   const repeat = async (sql: string, values: readonly unknown[]): Promise<boolean> => {
-    try {
-      for (;;) {
+    let wasMade = false;
+    for (;;) {
+      try {
         const [row] = await database.run({ sql: `SELECT ${schema}.${sql} AS month`, values });
         if (readTextOrNull(row, "month") === null) return true;
+        wasMade = false;
+      } catch (error) {
+        if (codeOf(error) === IS_LOCKED) return false;
+        // Twice in a row, it is a table that is no month.
+        if (codeOf(error) !== IS_MADE || wasMade) throw error;
+        wasMade = true;
       }
-    } catch (error) {
-      if (codeOf(error) !== IS_LOCKED) throw error;
-      return false;
     }
   };
   return {

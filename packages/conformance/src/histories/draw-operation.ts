@@ -30,7 +30,7 @@ export interface ClientPlan {
   readonly clients: number;
   /** The longest pause of the client, in milliseconds. It makes one now and then. */
   readonly pauseMs: number;
-  /** False if the clocks of the processes differ, so that a read of the outbox by one hides entries from another one. */
+  /** Whether the client reads the outbox. Only one of all may, because a read leases the entries for a moment. */
   readonly hasLists: boolean;
 }
 
@@ -94,9 +94,8 @@ export function createDrawer(
       return { kind: "changeBudget", input: { caller: from, difference: -amount } };
     }
     if (kind === "readBudget") return { kind, input: { caller: pick(random, BUDGET_CALLERS) } };
-    if (kind === "list" && hasLists) return { kind, input: null };
-    if (kind === "sweep") return { kind, input: null };
-    return { kind: kind === "records" ? kind : "balance", input: { caller } };
+    if (kind === "sweep" || (kind === "list" && hasLists)) return { kind, input: null };
+    return { kind: kind === "balance" ? kind : "records", input: { caller } };
   };
 
   const holdOf = ({ id, caller, at }: OpenRequest): Operation => ({
@@ -140,11 +139,11 @@ const toRequest = (caller: string, at: number): OpenRequest => ({ id: `${caller}
 /** In percent. */
 const WEIGHTS = [
   ["new", 30],
-  ["end", 30],
+  ["end", 28],
   ["other", 8],
-  ["balance", 10],
-  ["records", 5],
-  ["list", 4],
+  ["balance", 9],
+  ["records", 4],
+  ["list", 8],
   ["sweep", 5],
   ["transfer", 4],
   ["readBudget", 4],
