@@ -11,6 +11,10 @@ export default defineConfig({
   root,
   // The server writes the real path before each address of the page.
   base: "/__studio__/",
+  // The server writes the real path into the HTML only. Styles name their font relative to themselves.
+  experimental: {
+    renderBuiltUrl: (_file, { hostType }) => (hostType === "css" ? { relative: true } : undefined),
+  },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
     outDir: fileURLToPath(new URL("dist/page", import.meta.url)),

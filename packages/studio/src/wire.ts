@@ -19,12 +19,14 @@ import type {
   CallerInfo,
   ChangedField,
   ChannelError,
+  ChannelInfo,
   ChannelProbe,
   EstimateQuery,
   GatewayStatus,
   LimitStatus,
   ProbeEstimate,
   Refusal,
+  RefusalList,
   RequestEstimate,
 } from "@calotype/core/operator";
 
@@ -43,6 +45,7 @@ export type {
   ModelDetails,
   PriceTables,
   RecordPage,
+  RefusalList,
   RequestEstimate,
   UsageLine,
   UsageRecord,
@@ -63,6 +66,8 @@ export interface Session {
   readonly hasPrices: boolean;
   /** The id of the caller that pays in Try without a key. Absent: there is none, or this person may not use it. */
   readonly tryCaller?: string;
+  /** The currency of all amounts, or of those of each model or series. Absent: it is not known. */
+  readonly currency?: string | Readonly<Record<string, string>>;
 }
 
 /** A caller with its budget. `fixed`: it is in the options and cannot be changed here. */
@@ -121,6 +126,23 @@ export interface CallerHistory {
   readonly lines: readonly CallerAuditEntry[];
 }
 
+/** A channel of `GET api/channels`: what it is configured for, and what it did in the last 24 hours. */
+export interface ChannelFacts extends ChannelInfo {
+  /** The requests whose response came from it. Absent: the ledger keeps no totals. */
+  readonly day?: UsageSums;
+}
+
+/** `GET api/channels/{id}/errors`: its failed attempts in the newest records, the newest first. */
+export interface RecordedErrors {
+  readonly errors: readonly RecordedError[];
+}
+
+/** A failed attempt, as its record has it. */
+export interface RecordedError
+  extends Pick<ChannelError, "time" | "status" | "code" | "upstreamModel" | "key"> {
+  readonly requestId: string;
+}
+
 /** `GET api/channels/{id}/plan`: what a probe or a pause of a channel would do. */
 export interface ChannelPlan {
   readonly probe: ProbeEstimate;
@@ -145,6 +167,8 @@ export interface UsageReport {
 export interface SearchResult {
   /** Ids that contain the text. */
   readonly callers: readonly string[];
+  /** Ids that contain the text. */
+  readonly channels: readonly string[];
   /** Names that contain the text. */
   readonly models: readonly string[];
   /** The request whose id the text is. */

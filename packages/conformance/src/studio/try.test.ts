@@ -209,13 +209,13 @@ describe.runIf(opened !== undefined)("Try in Chromium", () => {
     const { page, complaints } = await open({ studio: {} });
 
     await page.getByLabel("API key").fill("“ключ”");
-    await page.getByRole("button", { name: "Use this key" }).click();
+    await page.getByRole("button", { name: "Use key" }).click();
     await page.getByText("The API key is wrong, or was revoked.").waitFor();
     await page.route("**/api/models", (route) =>
       route.fulfill({ contentType: "text/html", body: "<h1>Login" }),
     );
     await page.getByLabel("API key").fill(CALLER_KEY);
-    await page.getByRole("button", { name: "Use this key" }).click();
+    await page.getByRole("button", { name: "Use key" }).click();
     await page.getByText("The server responded with something else").waitFor();
     expect(await page.getByText("The server does not respond.").count()).toBe(0);
     expect(complaints).toEqual([]);

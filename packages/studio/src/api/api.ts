@@ -1,4 +1,5 @@
 import type { GatewayRequest, GatewayResponse } from "@calotype/core/adapter";
+import { compress } from "../gzip.js";
 import { respondToFailure, respondWithError } from "../respond.js";
 import { CHANGE_HEADER, isFromOtherSite, isFromOwnPage } from "../same-origin.js";
 import { CALLER_ROUTES } from "./callers.js";
@@ -44,7 +45,15 @@ export function createApi(
       return respondWithError(403, "not_admin", "You may look at this, but not change it.");
     }
     try {
-      return await route.run(parts, { request, role, access, values, query: readQuery(request.url) });
+      const response = await route.run(parts, {
+        request,
+        role,
+        access,
+        values,
+        query: readQuery(request.url),
+      });
+      // Only what is read: a response with a new key beside what a person typed is never compressed.
+      return route.method === "GET" ? await compress(response, request) : response;
     } catch (cause) {
       // The ledger stops reports whose client has disconnected.
       if (request.signal.aborted)

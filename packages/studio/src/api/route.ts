@@ -1,6 +1,6 @@
 import type { Caller, Gateway, Logger } from "@calotype/core";
 import type { GatewayRequest, GatewayResponse } from "@calotype/core/adapter";
-import type { Role } from "../wire.js";
+import type { Role, Session } from "../wire.js";
 
 /** The parts of a gateway that the studio uses. All of them are public. */
 export type StudioGateway = Pick<
@@ -8,7 +8,9 @@ export type StudioGateway = Pick<
   | "basePath"
   | "handle"
   | "notFound"
+  | "status"
   | "checkStatus"
+  | "listChannels"
   | "probeChannel"
   | "estimateProbe"
   | "pauseChannel"
@@ -28,6 +30,8 @@ export interface ApiParts {
   readonly gateway: StudioGateway;
   /** Who pays in Try without a key. */
   readonly caller: string | Caller | undefined;
+  /** The currency of the prices, or of those of each model. */
+  readonly currency?: Session["currency"] | undefined;
   readonly logger: Logger;
 }
 

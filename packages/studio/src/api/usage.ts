@@ -4,7 +4,7 @@ import { respond, respondWithJson } from "../respond.js";
 import type { FoundRequest, UsageRecord, UsageReport } from "../wire.js";
 import { EXPORT_FORMATS, openExport } from "./export-records.js";
 import type { ApiRoute, StudioGateway } from "./route.js";
-import { readPrevious, readRecordQuery, readSeriesQuery } from "./usage-query.js";
+import { readPrevious, readRecordQuery, readRefusalQuery, readSeriesQuery } from "./usage-query.js";
 
 export const USAGE_ROUTES: readonly ApiRoute[] = [
   {
@@ -52,6 +52,13 @@ export const USAGE_ROUTES: readonly ApiRoute[] = [
           "content-disposition": `attachment; filename="usage.${name}"`,
         });
       }),
+  },
+  {
+    method: "GET",
+    path: "refusals",
+    role: "viewer",
+    run: ({ gateway }, { query }) =>
+      readHistory(async () => respondWithJson(await gateway.refusals.list(readRefusalQuery(query)))),
   },
   {
     method: "GET",

@@ -3,6 +3,7 @@ import type { Session } from "../wire.js";
 import { call } from "./api.js";
 import { Failure, Loading } from "./components/feedback.js";
 import { Shell } from "./components/shell.js";
+import { CurrencyContext } from "./currency.js";
 import { findLanguage, LANGUAGES, type Language, MessagesContext, useMessages } from "./messages/index.js";
 import { type Place, usePlace } from "./router.js";
 import { readStored, writeStored } from "./settings.js";
@@ -35,15 +36,17 @@ export function App() {
 
   return (
     <MessagesContext.Provider value={messages}>
-      <Shell place={place} session={session.data} language={language} onLanguage={choose}>
-        {session.error !== undefined && session.data === undefined ? (
-          <Failure error={session.error} onRetry={session.reload} />
-        ) : session.data === undefined ? (
-          <Loading />
-        ) : (
-          <ViewOf session={session.data} place={place} />
-        )}
-      </Shell>
+      <CurrencyContext.Provider value={session.data?.currency}>
+        <Shell place={place} session={session.data} language={language} onLanguage={choose}>
+          {session.error !== undefined && session.data === undefined ? (
+            <Failure error={session.error} onRetry={session.reload} />
+          ) : session.data === undefined ? (
+            <Loading />
+          ) : (
+            <ViewOf session={session.data} place={place} />
+          )}
+        </Shell>
+      </CurrencyContext.Provider>
     </MessagesContext.Provider>
   );
 }

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ApiError } from "../api.js";
 import { useMessages } from "../messages/index.js";
 import { useNextFocus } from "./focus.js";
+import { Icon } from "./icon.js";
 
 /** Shown only if loading takes long enough to be seen. */
 export function Loading() {
@@ -126,6 +127,7 @@ export function CopyButton({
         onClick={() => void copy()}
         aria-label={label && `${messages.copy}: ${label}`}
       >
+        <Icon name={isCopied ? "check" : "copy"} />
         {isCopied ? messages.copied : messages.copy}
       </button>
       <span class="hidden-text" role="status">
@@ -148,6 +150,7 @@ export function CopyText({
   return (
     <>
       <button type="button" class="button" onClick={() => void copy()}>
+        <Icon name={isCopied ? "check" : "copy"} />
         {isCopied ? messages.copied : children}
       </button>
       <span class="hidden-text" role="status">
@@ -184,11 +187,14 @@ async function writeClipboard(text: string): Promise<void> {
   if (before instanceof HTMLElement) before.focus();
 }
 
-/** Lines of code. They scroll if they are too long, also by keyboard. */
+/** Lines of code, with a button that copies them. They scroll if they are too long, also by keyboard. */
 export function Code({ code, label }: { readonly code: string; readonly label: string }) {
   return (
-    <pre class="code" tabIndex={0} role="group" aria-label={label}>
-      {code}
-    </pre>
+    <div class="code-block">
+      <pre class="code" tabIndex={0} role="group" aria-label={label}>
+        {code}
+      </pre>
+      <CopyButton text={code} label={label} />
+    </div>
   );
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
+import { Icon } from "./icon.js";
 
 /** The parts of every field. */
 export interface FieldProps {
@@ -135,13 +136,16 @@ export function ChoiceField({
     <Frame
       {...frame}
       render={(tied) => (
-        <select {...tied} value={value} onChange={({ currentTarget }) => onValue(currentTarget.value)}>
-          {choices.map(([each, text]) => (
-            <option key={each} value={each}>
-              {text}
-            </option>
-          ))}
-        </select>
+        <span class="select">
+          <select {...tied} value={value} onChange={({ currentTarget }) => onValue(currentTarget.value)}>
+            {choices.map(([each, text]) => (
+              <option key={each} value={each}>
+                {text}
+              </option>
+            ))}
+          </select>
+          <Icon name="choose" />
+        </span>
       )}
     />
   );

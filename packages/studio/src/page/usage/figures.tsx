@@ -1,6 +1,9 @@
+import type { ComponentChildren } from "preact";
 import type { UsageSums } from "../../wire.js";
+import { useUnits } from "../currency.js";
 import { formatCount, formatDuration, formatLargeAmount } from "../format.js";
 import { type Messages, useMessages } from "../messages/index.js";
+import { followLink } from "../router.js";
 import { countFailing } from "./measures.js";
 
 /** The sums of a time, and of the time with which it is compared. */
@@ -10,13 +13,25 @@ export interface FigureSums {
 }
 
 /** The figures of a period, each with its change over the period before. Cost and margin are shown where a cost is known. */
-export function Figures({ now, before }: FigureSums) {
+export function Figures({
+  now,
+  before,
+  refused,
+  refusedAddress,
+}: FigureSums & {
+  /** The number of requests that reached no provider, which are in no other figure. */
+  readonly refused: number | undefined;
+  /** Where they are listed. */
+  readonly refusedAddress: string;
+}) {
   const messages = useMessages();
   const { usage: text, language } = messages;
+  const { named } = useUnits();
   return (
     <dl class="figures">
       <Figure
-        name={text.spend}
+        isMain
+        name={named(text.spend)}
         value={formatLargeAmount(now.charge, language)}
         exact={now.charge}
         change={changeOf(
@@ -40,7 +55,13 @@ export function Figures({ now, before }: FigureSums) {
         name={text.failureRate}
         value={showRate(now, messages)}
         change={changeOfRate(now, before, messages)}
-      />
+      >
+        {refused !== undefined && refused > 0 && (
+          <a href={refusedAddress} onClick={followLink}>
+            {text.andRefused(formatCount(refused, language))}
+          </a>
+        )}
+      </Figure>
       <Figure
         name={text.medianTime}
         value={showMedian(now, messages)}
@@ -86,16 +107,20 @@ interface FigureTexts {
   readonly change: string;
   /** The value before it was rounded. */
   readonly exact?: string;
+  /** Whether it is the figure that matters most. */
+  readonly isMain?: boolean;
+  readonly children?: ComponentChildren;
 }
 
-function Figure({ name, value, change, exact }: FigureTexts) {
+function Figure({ name, value, change, exact, isMain = false, children }: FigureTexts) {
   return (
-    <div>
+    <div class={isMain ? "main" : undefined}>
       <dt>{name}</dt>
       <dd class="figure" title={exact}>
         {value}
       </dd>
       <dd class="small soft">{change}</dd>
+      {children && <dd class="small">{children}</dd>}
     </div>
   );
 }
