@@ -11,9 +11,9 @@ export default defineConfig({
   root,
   // The server writes the real path before each address of the page.
   base: "/__studio__/",
-  // The server writes the real path into the HTML only. Styles name their font relative to themselves.
+  // The server writes the real path into the HTML only. Scripts and styles name their files relative to themselves.
   experimental: {
-    renderBuiltUrl: (_file, { hostType }) => (hostType === "css" ? { relative: true } : undefined),
+    renderBuiltUrl: (_file, { hostType }) => (hostType === "html" ? undefined : { relative: true }),
   },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {

@@ -39,6 +39,7 @@ export type { WebhookEndpointName, WebhookFilter, WebhookMessage } from "./featu
 export type { Refusal } from "./features/refusals/refusal.js";
 export type { RefusalCount, RefusalList, RefusalQuery } from "./features/refusals/refusal-list.js";
 export type { Refusals } from "./features/refusals/refusals.js";
+export type { TaskInfo, TaskList, TaskQuery, TaskReports } from "./features/tasks/task-reports.js";
 export type { RunTasksOptions, TaskBatch } from "./features/tasks/tasks-feature.js";
 export type { GatewayUsage } from "./features/usage/usage-history.js";
 export type { Webhooks } from "./features/webhooks/webhooks.js";

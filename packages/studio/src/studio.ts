@@ -59,7 +59,7 @@ export interface Studio extends Pick<Gateway, "basePath" | "handle" | "notFound"
 }
 
 /** The views of the page. Their paths get its HTML. */
-const VIEWS: ReadonlySet<string> = new Set(["", "try", "usage", "channels", "callers", "prices"]);
+const VIEWS: ReadonlySet<string> = new Set(["", "try", "usage", "channels", "callers", "tasks", "prices"]);
 
 /**
  * Creates a page for the operator of a gateway: try a prompt, see what it costs and what was spent, the channels, the callers

@@ -28,6 +28,11 @@ import type {
   Refusal,
   RefusalList,
   RequestEstimate,
+  TaskInfo,
+  TaskList,
+  TaskQuery,
+  WebhookEndpointName,
+  WebhookMessage,
 } from "@calotype/core/operator";
 
 export type {
@@ -47,9 +52,12 @@ export type {
   RecordPage,
   RefusalList,
   RequestEstimate,
+  TaskInfo,
+  TaskList,
   UsageLine,
   UsageRecord,
   UsageSums,
+  WebhookMessage,
 };
 
 /** What a person may do: look, or also change callers, pause and probe channels and spend the money of the studio's caller. */
@@ -143,6 +151,20 @@ export interface RecordedError
   readonly requestId: string;
 }
 
+/** The part of the tasks that `GET api/tasks?state=` lists. */
+export type TaskState = NonNullable<TaskQuery["state"]>;
+
+/** `GET api/tasks/{caller}/{id}/links`: the links of the images of a task. */
+export interface ImageLinks {
+  readonly links: readonly string[];
+}
+
+/** `GET api/webhooks`: the newest messages, and the endpoints that get none because they responded with 410. */
+export interface WebhookList {
+  readonly messages: readonly WebhookMessage[];
+  readonly disabled: readonly WebhookEndpointName[];
+}
+
 /** `GET api/channels/{id}/plan`: what a probe or a pause of a channel would do. */
 export interface ChannelPlan {
   readonly probe: ProbeEstimate;
@@ -161,6 +183,16 @@ export interface PauseRequest {
 export interface UsageReport {
   readonly series: UsageSeries;
   readonly previous?: Pick<UsageSeries, "buckets" | "total">;
+  /** What was charged in each currency, the highest first, if the studio has several: their amounts are not added up. */
+  readonly charges?: readonly CurrencyCharge[];
+}
+
+/** The charges in one currency. */
+export interface CurrencyCharge {
+  /** `""`: no currency is named for the models. */
+  readonly currency: string;
+  /** A decimal string. */
+  readonly charge: string;
 }
 
 /** `GET api/search?text=…`: what a text finds. All of it is there for an empty text but the request. */

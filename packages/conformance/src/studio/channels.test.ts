@@ -144,7 +144,7 @@ describe.runIf(opened !== undefined)("Channels in Chromium", () => {
     await page.getByLabel("Prompt").fill("a fox");
     await page.getByRole("button", { name: "Make images" }).click();
 
-    await page.getByText(/The operator of this server has paused the model/).waitFor();
+    await page.getByText("An operator has paused the channels of this model.").waitFor();
     expect(await gateway.usage.balance("tester")).toEqual({ settled: "0", held: "0" });
   });
 

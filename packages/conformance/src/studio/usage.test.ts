@@ -513,7 +513,7 @@ async function makeImage(gateway: Gateway): Promise<void> {
 /** Finds a request by its id with the palette. */
 async function findRequest(page: Page, id: string): Promise<void> {
   await page.keyboard.press("Control+k");
-  await page.locator(".palette input").fill(id);
+  await page.locator(".palette [role=combobox]").fill(id);
   await page.getByRole("option", { name: id.slice(0, 8) }).waitFor();
   await page.keyboard.press("Enter");
 }

@@ -8,6 +8,7 @@ import { PRICE_ROUTES } from "./prices.js";
 import type { ApiCall, ApiParts, ApiRoute } from "./route.js";
 import { SEARCH_ROUTES } from "./search.js";
 import { SESSION_ROUTES } from "./session.js";
+import { TASK_ROUTES } from "./tasks.js";
 import { TRY_ROUTES } from "./try.js";
 import { USAGE_ROUTES } from "./usage.js";
 
@@ -19,6 +20,7 @@ const ROUTES: readonly ApiRoute[] = [
   ...CHANNEL_ROUTES,
   ...CALLER_ROUTES,
   ...PRICE_ROUTES,
+  ...TASK_ROUTES,
 ];
 
 /** Creates the function that responds to requests below `api/`. It uses only the public interfaces of the gateway. */

@@ -12,6 +12,7 @@ import { useData } from "./use-data.js";
 import { CallersView } from "./views/callers.js";
 import { ChannelsView } from "./views/channels.js";
 import { PricesView } from "./views/prices.js";
+import { TasksView } from "./views/tasks.js";
 import { TryView } from "./views/try.js";
 import { UsageView } from "./views/usage.js";
 
@@ -54,7 +55,7 @@ export function App() {
 /** A component of its own, so that a view keeps its state when the frame is drawn again. */
 function ViewOf({ session, place: { view, query } }: { readonly session: Session; readonly place: Place }) {
   const messages = useMessages();
-  const bench = useBench();
+  const bench = useBench(messages.try.examplePrompt);
   switch (view) {
     case "try":
       return <TryView session={session} query={query} bench={bench} />;
@@ -64,6 +65,8 @@ function ViewOf({ session, place: { view, query } }: { readonly session: Session
       return <ChannelsView session={session} query={query} />;
     case "callers":
       return <CallersView session={session} query={query} />;
+    case "tasks":
+      return <TasksView session={session} query={query} />;
     case "prices":
       return <PricesView query={query} />;
     case undefined:

@@ -166,7 +166,7 @@ type ShownError = RecordedError | ChannelError;
 function ErrorItem({ error }: { readonly error: ShownError }) {
   const { channels: text, language } = useMessages();
   const { time, status, code, upstreamModel, key, requestId } = error;
-  const { kind = code ?? "", message = undefined } = "kind" in error ? error : {};
+  const { kind = code ?? "", message } = "kind" in error ? error : {};
   const said = [status, code].filter((part) => part !== undefined).join(" ");
   return (
     <li>

@@ -16,12 +16,14 @@ export function Loading() {
 }
 
 /**
- * What is known about an error: what happened in our words, what the server or the provider said, and its code. Of an
- * `internal_error` the server gives no details.
+ * An error, said once: what happened in our words, or else in those of the server, and what the provider said. Then its code,
+ * for those who look it up.
  */
 export function ErrorText({ error }: { readonly error: ApiError }) {
   const messages = useMessages();
   const isOfProvider = error.upstreamRequestId !== undefined;
+  // Which field is wrong, and how, only the server says.
+  const isExact = error.code === "invalid_request_error" && !isOfProvider;
   const own =
     error.code === "unreachable"
       ? messages.unreachable
@@ -29,11 +31,11 @@ export function ErrorText({ error }: { readonly error: ApiError }) {
         (isOfProvider && error.status < 500 ? messages.providerRefused : messages.errors[error.status]));
   return (
     <>
-      {own !== undefined && <p>{own}</p>}
-      {error.code !== "unreachable" && error.code !== "internal_error" && (
+      {own !== undefined && !isExact && <p>{own}</p>}
+      {(own === undefined || isExact) && <p class="wrap">{error.message}</p>}
+      {isOfProvider && own !== undefined && (
         <p class="wrap">
-          {isOfProvider && <span class="soft">{messages.providerSays} </span>}
-          {error.message}
+          <span class="soft">{messages.providerSays}</span> {error.message}
         </p>
       )}
       <p class="small soft wrap">

@@ -99,11 +99,14 @@ export function TextField({
 export function AreaField({
   value,
   onValue,
+  isExample = false,
   area,
   ...frame
 }: FieldProps & {
   readonly value: string;
   readonly onValue: (value: string) => void;
+  /** Whether the text is an example, which what a person types replaces. */
+  readonly isExample?: boolean;
   readonly area?: AreaProps;
 }) {
   return (
@@ -114,6 +117,7 @@ export function AreaField({
           {...area}
           {...tied}
           value={value}
+          onFocus={({ currentTarget }) => isExample && currentTarget.select()}
           onInput={({ currentTarget }) => onValue(currentTarget.value)}
         />
       )}

@@ -1,7 +1,8 @@
 import { scaleBand, scaleLinear } from "d3-scale";
-import { line } from "d3-shape";
+import { line as drawLine } from "d3-shape";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { UsageLine, UsageReport, UsageSums } from "../../wire.js";
+import { useUnits } from "../currency.js";
 import { useMessages } from "../messages/index.js";
 import { BucketText, chooseTicks } from "./bucket-text.js";
 import { nameOf } from "./lines-table.js";
@@ -23,6 +24,8 @@ export function Chart({
   const { measure, span } = selection;
   const { buckets, total } = report.series;
   const { isFlat } = readValues(report, selection);
+  const { isMixed } = useUnits();
+  const isUnsummed = isMixed && measure === "spend" && selection.filters.model === undefined;
   return (
     <figure class="chart">
       <figcaption>
@@ -39,7 +42,9 @@ export function Chart({
           ))}
         </div>
       </figcaption>
-      {isFlat || buckets.length < 2 ? (
+      {isUnsummed ? (
+        <p class="soft">{text.severalCurrencies}</p>
+      ) : isFlat || buckets.length < 2 ? (
         // No chart where a number is enough.
         <p class="chart-value">
           {text.measures[measure]}: {MEASURE_RULES[measure].write(total.sums, messages)}
@@ -99,7 +104,7 @@ function Plot({ report, selection, onSelect }: PlotProps) {
     .paddingOuter(0.1);
   const xOf = (index: number): number => (xScale(index) ?? 0) + xScale.bandwidth() / 2;
   const path = (values: readonly (number | undefined)[]): string | undefined =>
-    line<number | undefined>()
+    drawLine<number | undefined>()
       .defined((value) => value !== undefined)
       .x((_value, index) => xOf(index))
       .y((value) => yScale(value ?? 0))(values) ?? undefined;

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import type { UsageSums } from "../../wire.js";
+import type { UsageReport, UsageSums } from "../../wire.js";
 import { useUnits } from "../currency.js";
 import { formatCount, formatDuration, formatLargeAmount } from "../format.js";
 import { type Messages, useMessages } from "../messages/index.js";
@@ -16,9 +16,12 @@ export interface FigureSums {
 export function Figures({
   now,
   before,
+  charges,
   refused,
   refusedAddress,
 }: FigureSums & {
+  /** Of each currency, if there are several. */
+  readonly charges: UsageReport["charges"];
   /** The number of requests that reached no provider, which are in no other figure. */
   readonly refused: number | undefined;
   /** Where they are listed. */
@@ -29,18 +32,22 @@ export function Figures({
   const { named } = useUnits();
   return (
     <dl class="figures">
-      <Figure
-        isMain
-        name={named(text.spend)}
-        value={formatLargeAmount(now.charge, language)}
-        exact={now.charge}
-        change={changeOf(
-          Number(now.charge),
-          Number(before?.charge ?? 0),
-          before && formatLargeAmount(before.charge, language),
-          messages,
-        )}
-      />
+      {charges !== undefined ? (
+        <Charges charges={charges} />
+      ) : (
+        <Figure
+          isMain
+          name={named(text.spend)}
+          value={formatLargeAmount(now.charge, language)}
+          exact={now.charge}
+          change={changeOf(
+            Number(now.charge),
+            Number(before?.charge ?? 0),
+            before && formatLargeAmount(before.charge, language),
+            messages,
+          )}
+        />
+      )}
       <Figure
         name={text.images}
         value={formatCount(now.images, language)}
@@ -72,9 +79,26 @@ export function Figures({
           messages,
         )}
       />
-      {now.costs !== undefined && <CostFigures costs={now.costs} requests={now.requests} />}
+      {now.costs !== undefined && charges === undefined && (
+        <CostFigures costs={now.costs} requests={now.requests} />
+      )}
     </dl>
   );
+}
+
+/** The spend in each currency. Amounts of different currencies are not added up. */
+function Charges({ charges }: { readonly charges: NonNullable<UsageReport["charges"]> }) {
+  const { usage: text, language } = useMessages();
+  return charges.map(({ currency, charge }) => (
+    <Figure
+      key={currency}
+      isMain
+      name={currency === "" ? text.spend : text.inUnit(text.spend, currency)}
+      value={formatLargeAmount(charge, language)}
+      exact={charge}
+      change=""
+    />
+  ));
 }
 
 /** What the operator pays and keeps, of the requests whose cost is known. */

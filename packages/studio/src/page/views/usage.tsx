@@ -107,6 +107,7 @@ export function UsageView({
                     {sums !== undefined && (
                       <Figures
                         {...sums}
+                        charges={selection.span === undefined ? shown?.charges : lines.data?.charges}
                         refused={refused.data && countRefused(refused.data)}
                         refusedAddress={addressOfSelection({ ...selection, isRefused: true })}
                       />
