@@ -6,7 +6,7 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createEmulator } from "@calotype/emulator";
 import { formatCurl } from "./format-curl.ts";
-import { createOptions, KEYS } from "./options.ts";
+import { createOptions, KEYS, VISITOR } from "./options.ts";
 import type { StepResult } from "./run-step.ts";
 import { showBalances } from "./show-balances.ts";
 import { showBounds } from "./show-bounds.ts";
@@ -58,6 +58,7 @@ function startGateway(port = process.env.PORT || "0"): Promise<App> {
     CALOTYPE_CONFIG: optionsFile,
     CALOTYPE_LEDGER: join(folder, "ledger.db"),
     CALOTYPE_RESULTS: join(folder, "results"),
+    CALOTYPE_STUDIO_CALLER: VISITOR,
   };
   return startApp(environment, join(folder, "app.log"));
 }
@@ -133,7 +134,7 @@ async function serveUntilStopped(app: App, results: readonly StepResult[]): Prom
     const target = { baseUrl: app.baseUrl, apiKey: KEYS.webShop };
     console.log(`\n# ${step.title}\n${formatCurl(step, target, image && relative(process.cwd(), image))}`);
   }
-  console.log("\nThis link opens the studio, whose Try accepts the API key below:");
+  console.log(`\nThis link opens the studio. The caller ${VISITOR} pays for images in its Try:`);
   app.showStudioLinks();
   console.log(`\nServing at ${app.baseUrl} with the API key ${KEYS.webShop}. Ctrl+C ends it.`);
   const keepAlive = setInterval(() => {}, 60_000);

@@ -9,10 +9,14 @@ export const KEYS = {
   script: "sk-script",
   nightly: "sk-nightly",
   studio: "sk-studio",
+  visitor: "sk-visitor",
 };
 
 /** The budget of the caller studio. */
 export const STUDIO_BUDGET = "1.20";
+
+/** The caller that pays in the studio's Try. */
+export const VISITOR = "visitor";
 
 /** The options of the app, also written to `demo-output/options.json`. */
 export function createOptions(near: EmulatorServer, far: EmulatorServer): Partial<GatewayOptions> {
@@ -60,6 +64,8 @@ export function createOptions(near: EmulatorServer, far: EmulatorServer): Partia
       { id: "script", key: KEYS.script, client: "openai" },
       { id: "nightly", key: KEYS.nightly, limits: { concurrent: 1 } },
       { id: "studio", key: KEYS.studio, budget: STUDIO_BUDGET },
+      // Pays in the studio's Try, so that it works at once.
+      { id: VISITOR, key: KEYS.visitor, budget: "20" },
     ],
     billing: {
       model_details: {

@@ -1,8 +1,8 @@
 // An Express app with an image-generation gateway, configured by its environment: PORT, CALOTYPE_API_KEY,
 // ARK_BASE_URL, ARK_API_KEY, DASHSCOPE_BASE_URL, DASHSCOPE_API_KEY; CALOTYPE_LEDGER, an SQLite file or a PostgreSQL
 // URL, where charges, budgets and callers outlive the process; CALOTYPE_RESULTS, a folder in which images outlive the
-// providers' links; CALOTYPE_OPERATOR_KEY, which opens GET /operator; and CALOTYPE_CONFIG, a JSON file whose options
-// replace those below, each as a whole.
+// providers' links; CALOTYPE_OPERATOR_KEY, which opens GET /operator; CALOTYPE_STUDIO_CALLER, the caller that pays in Try; and
+// CALOTYPE_CONFIG, a JSON file whose options replace those below, each as a whole.
 import { readFile } from "node:fs/promises";
 import { type ChannelOptions, createGateway, type GatewayOptions, hashApiKey } from "@calotype/core";
 import { bfl } from "@calotype/core/families/bfl";
@@ -130,7 +130,9 @@ const app = express();
 app.use(toExpressHandler(gateway));
 // A page for the operator, which responds to this machine only, if the link in the terminal was opened. Without a caller, Try asks for
 // an API key.
-const studio = createStudio(gateway, { caller: isEmulated ? { id: "studio" } : undefined });
+const studio = createStudio(gateway, {
+  caller: env.CALOTYPE_STUDIO_CALLER || (isEmulated ? { id: "studio" } : undefined),
+});
 app.use("/studio", toExpressHandler(studio));
 
 // For the operator: the usage of each caller this month, its balance, and the state of the channels.

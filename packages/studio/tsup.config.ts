@@ -9,6 +9,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ".js": "text/javascript; charset=utf-8",
   ".css": "text/css; charset=utf-8",
   ".svg": "image/svg+xml",
+  ".woff2": "font/woff2",
 };
 
 /** The packages in the page and their licenses. The tarball has them in THIRD_PARTY_LICENSES.txt and in its bill of materials. */

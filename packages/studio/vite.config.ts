@@ -11,6 +11,10 @@ export default defineConfig({
   root,
   // The server writes the real path before each address of the page.
   base: "/__studio__/",
+  // The server writes the real path into the HTML only. Scripts and styles name their files relative to themselves.
+  experimental: {
+    renderBuiltUrl: (_file, { hostType }) => (hostType === "html" ? undefined : { relative: true }),
+  },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
     outDir: fileURLToPath(new URL("dist/page", import.meta.url)),

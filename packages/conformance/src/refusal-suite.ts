@@ -5,6 +5,7 @@ import {
   REFUSAL_STORE,
   type Refusal,
   type RefusalLedger,
+  type StoredRefusalQuery,
 } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import { itIsFound, type OpenLedger, useLedger } from "./ledger-suite/open-ledger.js";
@@ -54,6 +55,39 @@ export function describeRefusals(name: string, open: OpenLedger<RefusalLedger>):
       expect(await ledger.refusals.find("req_1")).toEqual(refusalOf("req_1"));
       expect(await ledger.refusals.find("req_2")).toEqual(known);
       expect(await ledger.refusals.find("req_3")).toBeUndefined();
+    });
+
+    it("are listed with the newest first, and counted by status and code, of a time, a caller and a model", async () => {
+      const { ledger } = bench();
+      const at = (minute: number): string => `2026-11-24T09:0${minute}:00.000Z`;
+      await ledger.refusals.add([
+        refusalOf("req_1", { time: at(0) }),
+        refusalOf("req_2", { time: at(1), caller: "shop", status: 429, code: "rate_limit_exceeded" }),
+        refusalOf("req_3", {
+          time: at(2),
+          caller: "shop",
+          status: 429,
+          code: "rate_limit_exceeded",
+          model: "m",
+        }),
+        refusalOf("req_4", { time: at(3), caller: "shop", status: 400, code: "invalid_request_error" }),
+      ]);
+      const list = async (query: Omit<StoredRefusalQuery, "limit">, limit = 10) => {
+        const { refusals, counts } = (await ledger.refusals.list?.({ ...query, limit })) ?? {};
+        return { ids: refusals?.map(({ id }) => id), counts };
+      };
+      const limited = { status: 429, code: "rate_limit_exceeded" };
+
+      const all = await list({}, 3);
+      expect(all.ids).toEqual(["req_4", "req_3", "req_2"]);
+      expect(all.counts?.[0]).toEqual({ ...limited, requests: 2 });
+      expect(all.counts).toHaveLength(3);
+      expect(await list({ from: at(1), to: at(2), caller: "shop" })).toEqual({
+        ids: ["req_2"],
+        counts: [{ ...limited, requests: 1 }],
+      });
+      expect(await list({ model: "m" })).toEqual({ ids: ["req_3"], counts: [{ ...limited, requests: 1 }] });
+      expect(await list({ caller: "nobody" })).toEqual({ ids: [], counts: [] });
     });
 
     it("are added once", async () => {

@@ -23,6 +23,7 @@ export type {
 } from "./features/callers/callers.js";
 export { findCell } from "./features/cells/find-cell.js";
 export type { ChannelControl, GatewayStatus } from "./features/channel-control/channel-control-feature.js";
+export type { ChannelInfo, ChannelKeyInfo } from "./features/channel-control/channel-info.js";
 export type { PauseOptions, ResumeOptions } from "./features/channel-control/pauses.js";
 export type {
   ChannelProbe,
@@ -36,7 +37,9 @@ export type { HealthCheckStatus, HealthState } from "./features/health/health-fe
 export type { LimitReports, LimitStatus } from "./features/limits/read-limits.js";
 export type { WebhookEndpointName, WebhookFilter, WebhookMessage } from "./features/outbox/outbox.js";
 export type { Refusal } from "./features/refusals/refusal.js";
+export type { RefusalCount, RefusalList, RefusalQuery } from "./features/refusals/refusal-list.js";
 export type { Refusals } from "./features/refusals/refusals.js";
+export type { TaskInfo, TaskList, TaskQuery, TaskReports } from "./features/tasks/task-reports.js";
 export type { RunTasksOptions, TaskBatch } from "./features/tasks/tasks-feature.js";
 export type { GatewayUsage } from "./features/usage/usage-history.js";
 export type { Webhooks } from "./features/webhooks/webhooks.js";

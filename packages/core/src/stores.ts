@@ -48,6 +48,7 @@ export { createMemoryLedger } from "./features/memory-ledger/memory-ledger.js";
 export * from "./features/outbox/outbox.js";
 export * from "./features/periods/periods.js";
 export type { Refusal } from "./features/refusals/refusal.js";
+export type { RefusalCount, RefusalList, StoredRefusalQuery } from "./features/refusals/refusal-list.js";
 export * from "./features/refusals/refusal-store.js";
 export * from "./features/results/store.js";
 export * from "./features/task-store/task-store.js";

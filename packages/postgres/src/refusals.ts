@@ -52,5 +52,30 @@ export function createRefusals(database: Database, { schema, ready }: RefusalsPa
       });
       return row && parseRefusal(readText(row, "refusal"));
     },
+    list: async ({ from = null, to = null, caller = null, model = null, limit }) => {
+      await ready();
+      const selected = `FROM ${schema}.refusals WHERE ($1::text IS NULL OR caller = $1)
+        AND ($2::text IS NULL OR refusal::json->>'time' >= $2)
+        AND ($3::text IS NULL OR refusal::json->>'time' < $3)
+        AND ($4::text IS NULL OR refusal::json->>'model' = $4)`;
+      const filter = [caller, from, to, model];
+      const newest = await database.run({
+        sql: `SELECT refusal ${selected} ORDER BY sequence DESC LIMIT $5`,
+        values: [...filter, limit],
+      });
+      const counted = await database.run({
+        sql: `SELECT refusal::json->>'status' AS status, refusal::json->>'code' AS code, count(*)::text AS requests
+          ${selected} GROUP BY 1, 2 ORDER BY count(*) DESC`,
+        values: filter,
+      });
+      return {
+        refusals: newest.map((row) => parseRefusal(readText(row, "refusal"))),
+        counts: counted.map((row) => ({
+          status: Number(readText(row, "status")),
+          code: readText(row, "code"),
+          requests: Number(readText(row, "requests")),
+        })),
+      };
+    },
   };
 }

@@ -1,4 +1,6 @@
 import {
+  type AllTasks,
+  type AllTasksQuery,
   checkTask,
   checkTaskEnd,
   type HoldRecord,
@@ -78,6 +80,7 @@ export interface TaskStatements {
   cancel(caller: string, id: string, isUnsure: boolean): Promise<Cancellation | undefined>;
   find(caller: string, id: string): Promise<Task | undefined>;
   list(caller: string, page: TaskPage): Promise<readonly Task[]>;
+  listAll(query: AllTasksQuery): Promise<AllTasks>;
 }
 
 /** What the statements need. */
@@ -174,6 +177,24 @@ export function createTaskStatements(
         values: [caller, limit, after ?? null],
       }));
       return rows.map(readTask);
+    },
+    listAll: async ({ caller, statuses, limit }) => {
+      const rows = await database.call(() => ({
+        sql: `SELECT ${taskSummaryColumns("t")} FROM ${schema}.tasks t
+          WHERE ($1::text IS NULL OR t.caller = $1) AND ($2::text[] IS NULL OR t.status = ANY ($2))
+          ORDER BY t.sequence DESC LIMIT $3`,
+        values: [caller ?? null, statuses ?? null, limit],
+      }));
+      const counted = await database.call(() => ({
+        sql: `SELECT status, count(*)::text AS tasks FROM ${schema}.tasks WHERE ended_at IS NULL GROUP BY status`,
+        values: [],
+      }));
+      const counts = new Map(counted.map((row) => [readText(row, "status"), readNumber(row, "tasks")]));
+      return {
+        tasks: rows.map(readTask),
+        queued: counts.get("queued") ?? 0,
+        inProgress: counts.get("in_progress") ?? 0,
+      };
     },
   };
 

@@ -198,6 +198,10 @@ export function createTasks(parts: TasksParts): Tasks {
       const isKnown = isName(caller) && (page.after === undefined || isName(page.after));
       return isKnown ? await statements.list(caller, page) : [];
     },
+    listAll: async (query) => {
+      await ready();
+      return await statements.listAll(query);
+    },
     sweep: async (options) => {
       await ready();
       const { lost, inputs, hasPutBack, ended, finish } = await sweep(options);

@@ -21,6 +21,15 @@ export function createRefusals(
         ORDER BY sequence DESC LIMIT 1 OFFSET ${MAX_REFUSALS_OF_CALLER})`,
   );
   const select = database.prepare("SELECT refusal FROM refusals WHERE id = ?");
+  const selected = `FROM refusals WHERE (:caller IS NULL OR caller = :caller)
+    AND (:from IS NULL OR json_extract(refusal, '$.time') >= :from)
+    AND (:to IS NULL OR json_extract(refusal, '$.time') < :to)
+    AND (:model IS NULL OR json_extract(refusal, '$.model') = :model)`;
+  const newest = database.prepare(`SELECT refusal ${selected} ORDER BY sequence DESC LIMIT :limit`);
+  const counted = database.prepare(
+    `SELECT json_extract(refusal, '$.status') AS status, json_extract(refusal, '$.code') AS code, count(*) AS requests
+      ${selected} GROUP BY 1, 2 ORDER BY requests DESC`,
+  );
   return {
     add: async (refusals) =>
       await write(() => {
@@ -36,6 +45,18 @@ export function createRefusals(
       await read(() => {
         const row = select.get(id);
         return row && parseRefusal(readText(row, "refusal"));
+      }),
+    list: async ({ from = null, to = null, caller = null, model = null, limit }) =>
+      await read(() => {
+        const filter = { from, to, caller, model };
+        return {
+          refusals: newest.all({ ...filter, limit }).map((row) => parseRefusal(readText(row, "refusal"))),
+          counts: counted.all(filter).map((row) => ({
+            status: Number(row["status"]),
+            code: readText(row, "code"),
+            requests: Number(row["requests"]),
+          })),
+        };
       }),
   };
 }

@@ -57,6 +57,8 @@ export function createTasks(database: DatabaseSync, context: TasksContext): Task
   const selectByRepeat = database.prepare(SELECT_REPEATED);
   const selectOwn = database.prepare(SELECT_OF_CALLER);
   const selectPage = database.prepare(SELECT_PAGE);
+  const selectAll = database.prepare(SELECT_ALL);
+  const countOpen = database.prepare(COUNT_OPEN);
   const insert = database.prepare(
     `INSERT INTO tasks (id, request_id, caller, model, operation, status, created_at, expires_at, keep_ms, repeat_key,
        fingerprint, webhooks, hold, images, share_bytes)
@@ -281,6 +283,16 @@ export function createTasks(database: DatabaseSync, context: TasksContext): Task
         const before = place === undefined ? Number.MAX_SAFE_INTEGER : readNumber(place, "sequence");
         return selectPage.all(caller, before, limit).map(readTask);
       }),
+    listAll: async ({ caller = null, statuses, limit }) =>
+      await read(() => {
+        const asked = statuses === undefined ? null : JSON.stringify(statuses);
+        const counts = new Map(countOpen.all().map((row) => [row["status"], readNumber(row, "tasks")]));
+        return {
+          tasks: selectAll.all({ caller, statuses: asked, limit }).map(readTask),
+          queued: counts.get("queued") ?? 0,
+          inProgress: counts.get("in_progress") ?? 0,
+        };
+      }),
     sweep: async (options) => {
       const lost: UnresolvedRecord[] = [];
       const inputs: string[] = [];
@@ -309,6 +321,12 @@ const SELECT_SHARES = `SELECT sums.tasks AS all_tasks, sums.bytes AS all_bytes,
   FROM task_share_sums AS sums LEFT JOIN task_shares AS own ON own.caller = ? WHERE sums.is_only = 1`;
 const SELECT_PAGE = `SELECT ${TASK_SUMMARY_COLUMNS} FROM tasks WHERE caller = ? AND sequence < ?
   ORDER BY sequence DESC LIMIT ?`;
+
+const SELECT_ALL = `SELECT ${TASK_SUMMARY_COLUMNS} FROM tasks
+  WHERE (:caller IS NULL OR caller = :caller)
+    AND (:statuses IS NULL OR status IN (SELECT value FROM json_each(:statuses)))
+  ORDER BY sequence DESC LIMIT :limit`;
+const COUNT_OPEN = `SELECT status, count(*) AS tasks FROM tasks WHERE delete_at IS NULL GROUP BY status`;
 
 /** The tasks that were taken by dead owners; with `own` also those of this owner. */
 const SELECT_TAKEN_BY_DEAD = `SELECT ${TASK_COLUMNS} FROM tasks WHERE owner IS NOT NULL

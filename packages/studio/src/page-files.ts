@@ -1,6 +1,7 @@
-import type { GatewayRequest, GatewayResponse } from "@calotype/core/adapter";
+import type { GatewayResponse } from "@calotype/core/adapter";
 import { FILES } from "#assets";
 import type { BuiltFile } from "./assets.js";
+import { type EncodingRequest, takesGzip } from "./gzip.js";
 import { respond, respondWithError } from "./respond.js";
 
 /** What the addresses of the built page begin with, until the real path is known. */
@@ -12,29 +13,21 @@ const files = new Map<string, BuiltFile>(FILES.map((file) => [file[0], file]));
 /** Responds with a file of the page other than its HTML. Their names contain a hash, so browsers keep them. */
 export function respondWithFile(
   path: string,
-  request: FileRequest,
+  request: EncodingRequest,
 ): Promise<GatewayResponse> | GatewayResponse {
   const file = path === INDEX ? undefined : files.get(path);
   if (file === undefined) return respondWithError(404, "not_found", "The studio has no such file.");
   return sendFile(file, request);
 }
 
-type FileRequest = Pick<GatewayRequest, "headers" | "encodesResponses">;
-
-async function sendFile(
-  [, type, base64]: BuiltFile,
-  { headers, encodesResponses = false }: FileRequest,
-): Promise<GatewayResponse> {
+async function sendFile([, type, base64]: BuiltFile, request: EncodingRequest): Promise<GatewayResponse> {
   const kept = {
     "content-type": type,
     "cache-control": "private, max-age=31536000, immutable",
     vary: "accept-encoding",
   };
   const packed = toBytes(base64);
-  const takesGzip =
-    !encodesResponses &&
-    /(?:^|,)\s*(?:gzip|\*)\s*(?!;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(headers.get("accept-encoding") ?? "");
-  return takesGzip
+  return takesGzip(request)
     ? respond(200, packed, { ...kept, "content-encoding": "gzip" })
     : respond(200, await unpack(packed), kept);
 }

@@ -35,6 +35,12 @@ export interface StudioOptions {
    * framework. Default `/studio`.
    */
   readonly basePath?: string | undefined;
+  /**
+   * The currency of your prices, such as `CNY`, which is shown beside amounts. If models have different ones, name that of each
+   * model or series, such as `{ "gpt-image-*": "USD", "*": "CNY" }`: amounts of different models are then not added up.
+   * Default: amounts have no currency.
+   */
+  readonly currency?: string | Readonly<Record<string, string>> | undefined;
   /** Gets the errors of the studio. Default: lines of JSON on stderr. */
   readonly logger?: Logger | undefined;
 }
@@ -53,7 +59,7 @@ export interface Studio extends Pick<Gateway, "basePath" | "handle" | "notFound"
 }
 
 /** The views of the page. Their paths get its HTML. */
-const VIEWS: ReadonlySet<string> = new Set(["", "try", "usage", "channels", "callers", "prices"]);
+const VIEWS: ReadonlySet<string> = new Set(["", "try", "usage", "channels", "callers", "tasks", "prices"]);
 
 /**
  * Creates a page for the operator of a gateway: try a prompt, see what it costs and what was spent, the channels, the callers
@@ -83,9 +89,9 @@ const VIEWS: ReadonlySet<string> = new Set(["", "try", "usage", "channels", "cal
  */
 export function createStudio(gateway: StudioGateway, options: StudioOptions = {}): Studio {
   checkOptions(gateway, options);
-  const { authorize, caller, logger = consoleLogger } = options;
+  const { authorize, caller, currency, logger = consoleLogger } = options;
   const ownPath = checkBasePath(options.basePath ?? "/studio");
-  const api = createApi({ gateway, caller, logger });
+  const api = createApi({ gateway, caller, currency, logger });
   const sessions = createTerminalSessions();
 
   const respondTo = async (
@@ -137,8 +143,14 @@ function findKind(below: string): SessionTarget["kind"] {
 /** A misspelled `authorize` must not open the studio to everyone who comes through a proxy on the same machine. */
 function checkOptions(gateway: StudioGateway, options: StudioOptions): void {
   checkMounted(gateway, "createStudio");
-  checkOptionNames("createStudio", options, { authorize: true, caller: true, basePath: true, logger: true });
-  const { authorize, caller } = options;
+  checkOptionNames("createStudio", options, {
+    authorize: true,
+    caller: true,
+    basePath: true,
+    currency: true,
+    logger: true,
+  });
+  const { authorize, caller, currency } = options;
   if (authorize !== undefined && typeof authorize !== "function") {
     throw new TypeError("authorize of the studio must be a function.");
   }
@@ -146,6 +158,18 @@ function checkOptions(gateway: StudioGateway, options: StudioOptions): void {
   if (caller !== undefined && (typeof id !== "string" || id === "")) {
     throw new TypeError("caller of the studio must be the id of a caller, or an object with an id.");
   }
+  const currencies = typeof currency === "object" && currency !== null ? Object.values(currency) : [currency];
+  if (currency !== undefined && !currencies.every(isCurrency)) {
+    throw new TypeError(
+      `currency of the studio must be a string of 1 to ${MAX_CURRENCY} characters, or an object with one for each model.`,
+    );
+  }
+}
+
+const MAX_CURRENCY = 8;
+
+function isCurrency(value: unknown): boolean {
+  return typeof value === "string" && value.trim() !== "" && value.length <= MAX_CURRENCY;
 }
 
 const PATH = /^(?:\/[\w.~%@:+-]+)+$/;

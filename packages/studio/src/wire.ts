@@ -19,13 +19,20 @@ import type {
   CallerInfo,
   ChangedField,
   ChannelError,
+  ChannelInfo,
   ChannelProbe,
   EstimateQuery,
   GatewayStatus,
   LimitStatus,
   ProbeEstimate,
   Refusal,
+  RefusalList,
   RequestEstimate,
+  TaskInfo,
+  TaskList,
+  TaskQuery,
+  WebhookEndpointName,
+  WebhookMessage,
 } from "@calotype/core/operator";
 
 export type {
@@ -43,10 +50,14 @@ export type {
   ModelDetails,
   PriceTables,
   RecordPage,
+  RefusalList,
   RequestEstimate,
+  TaskInfo,
+  TaskList,
   UsageLine,
   UsageRecord,
   UsageSums,
+  WebhookMessage,
 };
 
 /** What a person may do: look, or also change callers, pause and probe channels and spend the money of the studio's caller. */
@@ -63,6 +74,8 @@ export interface Session {
   readonly hasPrices: boolean;
   /** The id of the caller that pays in Try without a key. Absent: there is none, or this person may not use it. */
   readonly tryCaller?: string;
+  /** The currency of all amounts, or of those of each model or series. Absent: it is not known. */
+  readonly currency?: string | Readonly<Record<string, string>>;
 }
 
 /** A caller with its budget. `fixed`: it is in the options and cannot be changed here. */
@@ -121,6 +134,37 @@ export interface CallerHistory {
   readonly lines: readonly CallerAuditEntry[];
 }
 
+/** A channel of `GET api/channels`: what it is configured for, and what it did in the last 24 hours. */
+export interface ChannelFacts extends ChannelInfo {
+  /** The requests whose response came from it. Absent: the ledger keeps no totals. */
+  readonly day?: UsageSums;
+}
+
+/** `GET api/channels/{id}/errors`: its failed attempts in the newest records, the newest first. */
+export interface RecordedErrors {
+  readonly errors: readonly RecordedError[];
+}
+
+/** A failed attempt, as its record has it. */
+export interface RecordedError
+  extends Pick<ChannelError, "time" | "status" | "code" | "upstreamModel" | "key"> {
+  readonly requestId: string;
+}
+
+/** The part of the tasks that `GET api/tasks?state=` lists. */
+export type TaskState = NonNullable<TaskQuery["state"]>;
+
+/** `GET api/tasks/{caller}/{id}/links`: the links of the images of a task. */
+export interface ImageLinks {
+  readonly links: readonly string[];
+}
+
+/** `GET api/webhooks`: the newest messages, and the endpoints that get none because they responded with 410. */
+export interface WebhookList {
+  readonly messages: readonly WebhookMessage[];
+  readonly disabled: readonly WebhookEndpointName[];
+}
+
 /** `GET api/channels/{id}/plan`: what a probe or a pause of a channel would do. */
 export interface ChannelPlan {
   readonly probe: ProbeEstimate;
@@ -139,12 +183,24 @@ export interface PauseRequest {
 export interface UsageReport {
   readonly series: UsageSeries;
   readonly previous?: Pick<UsageSeries, "buckets" | "total">;
+  /** What was charged in each currency, the highest first, if the studio has several: their amounts are not added up. */
+  readonly charges?: readonly CurrencyCharge[];
+}
+
+/** The charges in one currency. */
+export interface CurrencyCharge {
+  /** `""`: no currency is named for the models. */
+  readonly currency: string;
+  /** A decimal string. */
+  readonly charge: string;
 }
 
 /** `GET api/search?text=…`: what a text finds. All of it is there for an empty text but the request. */
 export interface SearchResult {
   /** Ids that contain the text. */
   readonly callers: readonly string[];
+  /** Ids that contain the text. */
+  readonly channels: readonly string[];
   /** Names that contain the text. */
   readonly models: readonly string[];
   /** The request whose id the text is. */

@@ -40,6 +40,19 @@ const GATEWAY: Partial<GatewayOptions> = {
   limits: { requestsPerMinute: 5, imagesPerMinute: 9, concurrent: 2 },
 };
 
+/** One task runs at a time, and nothing listens at the endpoint. */
+const WITH_TASKS: Partial<GatewayOptions> = {
+  tasks: { concurrency: 1 },
+  webhooks: {
+    allowHosts: ["localhost"],
+    endpoints: {
+      tester: {
+        orders: { url: "http://localhost:9/", secrets: [`whsec_${Buffer.alloc(32, 7).toString("base64")}`] },
+      },
+    },
+  },
+};
+
 const TIERED = {
   model_details: {
     [SEEDREAM]: {
@@ -84,6 +97,11 @@ const SCREENS: Readonly<Record<string, Screen>> = {
   "usage-no-record": { path: "/usage?request=none", isRare: true, show: waitFor("aside [role=status]") },
   "usage-loading": { path: "/prices", isRare: true, show: openStuck("/usage", "api/usage?*") },
   "usage-failing": { path: "/prices", show: openFailing("/usage", "api/usage?*") },
+
+  "usage-refused": { path: "/usage?list=refused", prepare: refuseSome, show: waitFor(".status.warn") },
+
+  tasks: { path: "/tasks", isEmpty: true, gateway: WITH_TASKS, prepare: runTasks, show: waitFor("tbody") },
+  "tasks-empty": { path: "/tasks", isEmpty: true, show: waitFor(".empty") },
 
   channels: { path: "/channels", prepare: failChannels, show: waitFor(".status.bad") },
   channel: { path: "/channels?channel=ark", prepare: failChannels, show: waitFor("aside .channel-errors") },
@@ -212,6 +230,43 @@ function openFailing(view: string, address: string): Screen["show"] {
     await page.route(`**/${address}`, (route) => route.abort());
     await press(`nav a[href$="${view}"]`, "[role=alert]")(page);
   };
+}
+
+/** Requests that no provider gets: one without a key, one with a wrong field, and one that costs more than is left. */
+async function refuseSome({ gateway }: StudioPage): Promise<void> {
+  await send(gateway, "wrong", {});
+  await send(gateway, CALLER_KEY, { n: "x" });
+  await send(gateway, "access-key-2", {});
+}
+
+/** A task that has ended, one that failed, and those that wait behind one that runs; and messages about them. */
+async function runTasks({ gateway }: StudioPage, { emulator }: Providers): Promise<void> {
+  const later = { prefer: "respond-async" };
+  emulator.faults.add({ status: 400, times: 1 });
+  for (let index = 0; index < 3; index++) await send(gateway, CALLER_KEY, {}, later);
+  await waitUntil(async () => (await gateway.tasks.list({ state: "ended" })).tasks.length === 3);
+  emulator.faults.add({ latencyMs: 2_000, times: 1 });
+  for (let index = 0; index < 2; index++) await send(gateway, CALLER_KEY, {}, later);
+  await waitUntil(async () => (await gateway.webhooks.list({ state: "delivered" })).length === 0);
+}
+
+function send(
+  gateway: StudioPage["gateway"],
+  key: string,
+  fields: object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  return gateway.fetch(
+    new Request("http://localhost/ai/v1/images/generations", {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
+      body: JSON.stringify({ model: SEEDREAM, prompt: "a fox", ...fields }),
+    }),
+  );
+}
+
+async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 /** A channel that fails, and one that is paused. */

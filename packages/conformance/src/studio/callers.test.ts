@@ -153,7 +153,7 @@ describe.runIf(opened !== undefined)("Callers in Chromium", () => {
     await page.getByRole("complementary", { name: "Details of customer-00050" }).waitFor();
     await page.getByText("Page 2 of 200").waitFor();
     const began = Date.now();
-    await page.getByLabel("Search by id or group").fill("R-0777");
+    await page.getByLabel("Filter by id or group").fill("R-0777");
     await page
       .getByText("10 callers", { exact: false })
       .or(page.getByRole("link", { name: "customer-07779" }))
@@ -166,10 +166,10 @@ describe.runIf(opened !== undefined)("Callers in Chromium", () => {
     await expect.poll(() => page.url()).toContain("q=R-0777&group=vip&caller=customer-00050");
     await page.reload();
     await expect.poll(() => page.getByRole("row").count()).toBe(2);
-    expect(await page.getByLabel("Search by id or group").inputValue()).toBe("R-0777");
+    expect(await page.getByLabel("Filter by id or group").inputValue()).toBe("R-0777");
     await page.goBack();
     await expect.poll(() => page.getByRole("row").count()).toBe(11);
-    await page.getByLabel("Search by id or group").fill("nobody");
+    await page.getByLabel("Filter by id or group").fill("nobody");
     await page.getByText("No caller matches.").waitFor();
     expect(complaints).toEqual([]);
   });
@@ -184,7 +184,7 @@ describe.runIf(opened !== undefined)("Callers in Chromium", () => {
 
   it("says that the list cannot be read, and tries again", async () => {
     const { page, gateway } = await open({ path: "/channels" });
-    await page.getByRole("cell", { name: "ark", exact: true }).waitFor();
+    await page.getByRole("link", { name: "ark", exact: true }).waitFor();
     const list = vi.spyOn(gateway.callers, "list").mockRejectedValue(new Error("database-canary"));
     await page.getByRole("link", { name: "Callers" }).click();
     await page.getByRole("alert").waitFor();
@@ -214,7 +214,7 @@ describe.runIf(opened !== undefined)("Callers in Chromium", () => {
   it("lets a viewer look and not change", async () => {
     const { page } = await open({ path: "/callers?caller=tester", studio: { authorize: () => "viewer" } });
 
-    await page.getByText("You may look, but not change anything.").waitFor();
+    await page.getByText("View only").waitFor();
     await page.getByRole("complementary", { name: "Details of tester" }).waitFor();
     expect(await page.locator("main").getByRole("button").allTextContents()).toEqual(["Close"]);
   });

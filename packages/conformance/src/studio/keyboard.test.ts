@@ -192,7 +192,7 @@ describe.runIf(opened !== undefined)("the studio by keyboard, in Chromium", { ti
     await page.keyboard.press("Enter");
     await page.getByText("The API key is wrong, or was revoked.").waitFor();
     expect(await page.evaluate("document.activeElement.tagName")).not.toBe("BODY");
-    await page.getByRole("button", { name: "Forget the key" }).press("Enter");
+    await page.getByRole("button", { name: "Remove key" }).press("Enter");
     await page.getByText("Try needs someone who pays.").waitFor();
     expect(await page.evaluate("document.activeElement.tagName")).not.toBe("BODY");
   });

@@ -24,10 +24,12 @@ describe.runIf(opened !== undefined)("the frame of the studio in Chromium", () =
         path: "/channels",
         gateway: { ledger: await fillLedger(Date.now()) },
       });
-      await page.getByRole("cell", { name: "ark", exact: true }).waitFor();
+      await page.getByRole("link", { name: "ark", exact: true }).waitFor();
 
       await page.keyboard.press("Control+k");
-      const field = page.getByRole("combobox", { name: "A page, a caller, a model, or a request id" });
+      const field = page.getByRole("combobox", {
+        name: "Find a request by its id, a caller, a model, a page or an action",
+      });
       await expect.poll(() => isFocused(field)).toBe(true);
       await page.keyboard.type(SHOWN_ID);
       const option = page.getByRole("option", { name: SHOWN_ID });

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createMemoryLedger, type Gateway } from "@calotype/core";
 import type { SettledRecord, UsageHistory } from "@calotype/core/billing";
 import type { Ledger } from "@calotype/core/stores";
+import type { Page } from "playwright-core";
 import { afterAll, describe, expect, it } from "vitest";
 import { openBrowser } from "../browser/open-browser.js";
 import { CALLER_KEY, SEEDREAM } from "../support/test-gateway.js";
@@ -65,8 +66,7 @@ describe.runIf(opened !== undefined)("Usage in Chromium", () => {
     expect(new URL(page.url()).searchParams.get("request")).toBe(id);
     await page.goBack();
     await panel.waitFor({ state: "detached" });
-    await page.getByRole("searchbox").fill(id);
-    await page.keyboard.press("Enter");
+    await findRequest(page, id);
     await panel.getByRole("row", { name: "Images 1 0.03 0.03" }).waitFor();
     expect(complaints).toEqual([]);
   });
@@ -443,8 +443,7 @@ describe.runIf(opened !== undefined)("Usage in Chromium", () => {
     await panel.getByRole("button", { name: "Copy the explanation" }).click();
     await expect.poll(copied).toMatch(/Request id: req-lost\n(.*\n)+Charge: 0\.64\n0\.64, the whole hold/);
     await panel.getByRole("button", { name: "Close" }).click();
-    await page.getByRole("searchbox").fill(TASK_ID);
-    await page.keyboard.press("Enter");
+    await findRequest(page, TASK_ID);
     await panel.getByText("Waited 12s in the queue").waitFor();
     await panel.getByText("Call 2 to the provider").waitFor();
     await panel.getByText("The response took 4s to arrive").waitFor();
@@ -509,4 +508,12 @@ async function makeImage(gateway: Gateway): Promise<void> {
   );
   expect(response.status).toBe(200);
   await response.arrayBuffer();
+}
+
+/** Finds a request by its id with the palette. */
+async function findRequest(page: Page, id: string): Promise<void> {
+  await page.keyboard.press("Control+k");
+  await page.locator(".palette [role=combobox]").fill(id);
+  await page.getByRole("option", { name: id.slice(0, 8) }).waitFor();
+  await page.keyboard.press("Enter");
 }

@@ -84,7 +84,9 @@ describe.runIf(opened !== undefined)("a visit to the studio", () => {
     await page.locator(".chart").waitFor();
 
     await page.keyboard.press("Control+k");
-    await page.getByRole("combobox", { name: "A page, a caller, a model, or a request id" }).fill(SHOWN_ID);
+    await page
+      .getByRole("combobox", { name: "Find a request by its id, a caller, a model, a page or an action" })
+      .fill(SHOWN_ID);
     await page.getByRole("option", { name: SHOWN_ID }).waitFor();
     await page.keyboard.press("Enter");
 

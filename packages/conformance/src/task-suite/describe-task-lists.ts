@@ -1,4 +1,4 @@
-import type { Task } from "@calotype/core/stores";
+import type { AllTasksQuery, Task } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import { START } from "../ledger-suite/clock.js";
 import { type OpenTaskLedger, useTaskLedger } from "./open-tasks.js";
@@ -52,6 +52,26 @@ export function describeTaskLists(open: OpenTaskLedger): void {
         taskOf("2"),
         taskOf("1"),
       ]);
+    });
+
+    it("are listed with those of other callers for an operator, by caller and state, with counts", async () => {
+      const { ledger, tasks } = bench();
+      await start(ledger, "0");
+      await submitAll(ledger, numbers(1, 3));
+      await submit(ledger, "other", { caller: "you" });
+      await tasks.cancel("me", "task_1");
+      const listed = async (query: Omit<AllTasksQuery, "limit">, limit = 10) =>
+        namesOf((await tasks.listAll?.({ ...query, limit }))?.tasks ?? []);
+
+      expect(await tasks.listAll?.({ limit: 10 })).toMatchObject({
+        queued: 2,
+        inProgress: 1,
+        tasks: { length: 4 },
+      });
+      expect(await listed({}, 2)).toEqual(["other", "2"]);
+      expect(await listed({ caller: "you" })).toEqual(["other"]);
+      expect(await listed({ statuses: ["queued"] })).toEqual(["other", "2"]);
+      expect(await listed({ statuses: ["completed", "cancelled"], caller: "me" })).toEqual(["1"]);
     });
 
     it("are listed without their images and their results", async () => {

@@ -1,4 +1,5 @@
 import type { GatewayRequest, GatewayResponse } from "@calotype/core/adapter";
+import { compress } from "../gzip.js";
 import { respondToFailure, respondWithError } from "../respond.js";
 import { CHANGE_HEADER, isFromOtherSite, isFromOwnPage } from "../same-origin.js";
 import { CALLER_ROUTES } from "./callers.js";
@@ -7,6 +8,7 @@ import { PRICE_ROUTES } from "./prices.js";
 import type { ApiCall, ApiParts, ApiRoute } from "./route.js";
 import { SEARCH_ROUTES } from "./search.js";
 import { SESSION_ROUTES } from "./session.js";
+import { TASK_ROUTES } from "./tasks.js";
 import { TRY_ROUTES } from "./try.js";
 import { USAGE_ROUTES } from "./usage.js";
 
@@ -18,6 +20,7 @@ const ROUTES: readonly ApiRoute[] = [
   ...CHANNEL_ROUTES,
   ...CALLER_ROUTES,
   ...PRICE_ROUTES,
+  ...TASK_ROUTES,
 ];
 
 /** Creates the function that responds to requests below `api/`. It uses only the public interfaces of the gateway. */
@@ -44,7 +47,15 @@ export function createApi(
       return respondWithError(403, "not_admin", "You may look at this, but not change it.");
     }
     try {
-      return await route.run(parts, { request, role, access, values, query: readQuery(request.url) });
+      const response = await route.run(parts, {
+        request,
+        role,
+        access,
+        values,
+        query: readQuery(request.url),
+      });
+      // Only what is read: a response with a new key beside what a person typed is never compressed.
+      return route.method === "GET" ? await compress(response, request) : response;
     } catch (cause) {
       // The ledger stops reports whose client has disconnected.
       if (request.signal.aborted)

@@ -5,7 +5,7 @@ import { respondWithJson } from "../respond.js";
 import type { CallerHistory, NewKey } from "../wire.js";
 import { findListed, forgetCallers, listCallers, readCallerQuery } from "./caller-list.js";
 import { toRow } from "./caller-rows.js";
-import type { ApiRoute } from "./route.js";
+import { type ApiRoute, explainMissing } from "./route.js";
 
 /** Who makes the changes, in the audit lines. */
 const BY = "studio";
@@ -34,7 +34,7 @@ export const CALLER_ROUTES: readonly ApiRoute[] = [
     async run(parts, { request }) {
       // The gateway checks each field.
       const caller = await readBody<Caller>(request);
-      const created = await keepsCallers(() => parts.gateway.callers.create(caller, { by: BY }));
+      const created = await explainMissing(() => parts.gateway.callers.create(caller, { by: BY }));
       forgetCallers(parts.gateway);
       const body: NewKey = { caller: await toRow(parts, created.caller), key: created.key };
       return respondWithJson(body, 201);
@@ -47,7 +47,7 @@ export const CALLER_ROUTES: readonly ApiRoute[] = [
     async run(parts, { request, values: { id = "" } }) {
       // The gateway checks each field.
       const patch = await readBody<CallerPatch>(request);
-      const changed = await keepsCallers(() => parts.gateway.callers.change(id, patch, { by: BY }));
+      const changed = await explainMissing(() => parts.gateway.callers.change(id, patch, { by: BY }));
       forgetCallers(parts.gateway);
       return respondWithJson(await toRow(parts, changed));
     },
@@ -63,7 +63,9 @@ export const CALLER_ROUTES: readonly ApiRoute[] = [
           param: "overlapSeconds",
         });
       }
-      const rotated = await keepsCallers(() => parts.gateway.callers.rotate(id, { overlapSeconds, by: BY }));
+      const rotated = await explainMissing(() =>
+        parts.gateway.callers.rotate(id, { overlapSeconds, by: BY }),
+      );
       forgetCallers(parts.gateway);
       const body: NewKey = { caller: await toRow(parts, rotated.caller), key: rotated.key };
       return respondWithJson(body);
@@ -74,7 +76,7 @@ export const CALLER_ROUTES: readonly ApiRoute[] = [
     path: "callers/:id/revoke",
     role: "admin",
     async run(parts, { values: { id = "" } }) {
-      const revoked = await keepsCallers(() => parts.gateway.callers.revoke(id, { by: BY }));
+      const revoked = await explainMissing(() => parts.gateway.callers.revoke(id, { by: BY }));
       forgetCallers(parts.gateway);
       return respondWithJson(await toRow(parts, revoked));
     },
@@ -84,19 +86,9 @@ export const CALLER_ROUTES: readonly ApiRoute[] = [
     path: "callers/:id/audit",
     role: "viewer",
     async run({ gateway }, { values: { id = "" } }) {
-      const lines = await keepsCallers(() => gateway.callers.audit({ caller: id, limit: 20 }));
+      const lines = await explainMissing(() => gateway.callers.audit({ caller: id, limit: 20 }));
       const body: CallerHistory = { lines };
       return respondWithJson(body);
     },
   },
 ];
-
-/** A ledger that keeps no callers says so with a TypeError. */
-async function keepsCallers<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (cause) {
-    if (!(cause instanceof TypeError)) throw cause;
-    throw new GatewayError("invalid_request_error", cause.message, { cause });
-  }
-}

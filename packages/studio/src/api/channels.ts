@@ -1,7 +1,8 @@
-import { GatewayError } from "@calotype/core";
+import { GatewayError, isGatewayError } from "@calotype/core";
+import type { GatewayRequest } from "@calotype/core/adapter";
 import { readBody } from "../read-body.js";
 import { respondWithJson } from "../respond.js";
-import type { ChannelPlan, PauseRequest } from "../wire.js";
+import type { ChannelFacts, ChannelPlan, PauseRequest, RecordedError, RecordedErrors } from "../wire.js";
 import type { ApiRoute, StudioGateway } from "./route.js";
 
 /** Who makes the changes, in the log and in the state of a paused channel. */
@@ -13,6 +14,21 @@ export const CHANNEL_ROUTES: readonly ApiRoute[] = [
     path: "status",
     role: "viewer",
     run: async ({ gateway }) => respondWithJson(await gateway.checkStatus()),
+  },
+  {
+    method: "GET",
+    path: "channels",
+    role: "viewer",
+    run: async ({ gateway }, { request: { signal } }) => respondWithJson(await listFacts(gateway, signal)),
+  },
+  {
+    method: "GET",
+    path: "channels/:id/errors",
+    role: "viewer",
+    async run({ gateway }, { request: { signal }, values: { id = "" } }) {
+      const body: RecordedErrors = { errors: await findErrors(gateway, id, signal) };
+      return respondWithJson(body);
+    },
   },
   {
     method: "GET",
@@ -52,6 +68,66 @@ export const CHANNEL_ROUTES: readonly ApiRoute[] = [
     },
   },
 ];
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+/** What each channel is configured for, with the totals of its last 24 whole hours. */
+async function listFacts(
+  gateway: StudioGateway,
+  signal: GatewayRequest["signal"],
+): Promise<readonly ChannelFacts[]> {
+  const end = Math.ceil(Date.now() / HOUR_MS) * HOUR_MS;
+  const [from, to] = [end - DAY_MS, end].map((time) => new Date(time).toISOString());
+  const [channels, days] = await Promise.all([
+    gateway.listChannels(),
+    withoutTotals(() =>
+      gateway.usage.series({ from: from ?? "", to: to ?? "", by: "channel", limit: 1_000 }, { signal }),
+    ),
+  ]);
+  return channels.map((channel) => {
+    const day = days?.lines.find(({ key }) => key === channel.id)?.sums;
+    return { ...channel, ...(day !== undefined && { day }) };
+  });
+}
+
+/** How many of the newest records are searched for failed attempts of a channel. */
+const MAX_READ = 500;
+const MAX_ERRORS = 10;
+
+/** The failed attempts of a channel in the newest records: also those of other processes, and of before a restart. */
+async function findErrors(
+  gateway: StudioGateway,
+  channel: string,
+  signal: GatewayRequest["signal"],
+): Promise<readonly RecordedError[]> {
+  const page = await withoutTotals(() => gateway.usage.page({ limit: MAX_READ }, { signal }));
+  const errors = (page?.records ?? []).flatMap((record) => {
+    if (record.state !== "settled") return [];
+    const { id, time, upstreamModel, attempts = [] } = record;
+    return attempts
+      .filter((attempt) => attempt.channel === channel && attempt.code !== undefined)
+      .map(({ status, code, key, beganAt, durationMs }) => ({
+        time: beganAt === undefined ? time : new Date(beganAt + durationMs).toISOString(),
+        ...(status !== undefined && { status }),
+        ...(code !== undefined && { code }),
+        upstreamModel,
+        key,
+        requestId: id,
+      }));
+  });
+  return errors.toSorted((one, other) => (one.time < other.time ? 1 : -1)).slice(0, MAX_ERRORS);
+}
+
+/** What is read from totals; `undefined` if the ledger keeps none. */
+async function withoutTotals<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (cause) {
+    if (isGatewayError(cause) && cause.code === "no_totals") return undefined;
+    throw cause;
+  }
+}
 
 /** @throws GatewayError `channel_not_found` */
 async function planFor(gateway: StudioGateway, id: string): Promise<ChannelPlan> {

@@ -1,6 +1,6 @@
-import type { Caller, Gateway, Logger } from "@calotype/core";
+import { type Caller, type Gateway, GatewayError, type Logger } from "@calotype/core";
 import type { GatewayRequest, GatewayResponse } from "@calotype/core/adapter";
-import type { Role } from "../wire.js";
+import type { Role, Session } from "../wire.js";
 
 /** The parts of a gateway that the studio uses. All of them are public. */
 export type StudioGateway = Pick<
@@ -8,7 +8,9 @@ export type StudioGateway = Pick<
   | "basePath"
   | "handle"
   | "notFound"
+  | "status"
   | "checkStatus"
+  | "listChannels"
   | "probeChannel"
   | "estimateProbe"
   | "pauseChannel"
@@ -21,13 +23,36 @@ export type StudioGateway = Pick<
   | "budgets"
   | "limits"
   | "callers"
+  | "tasks"
+  | "webhooks"
 >;
+
+/** Does something whose fields the gateway checks: one that cannot be used is a RangeError there. */
+export function explainFields<T>(work: () => Promise<T>): Promise<T> {
+  return explain(work, (cause) => cause instanceof RangeError);
+}
+
+/** Does something that not every ledger can do, which says so with a TypeError. Its fields are checked too. */
+export function explainMissing<T>(work: () => Promise<T>): Promise<T> {
+  return explain(work, (cause) => cause instanceof RangeError || cause instanceof TypeError);
+}
+
+async function explain<T>(work: () => Promise<T>, isExplained: (cause: unknown) => boolean): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (!(cause instanceof Error) || !isExplained(cause)) throw cause;
+    throw new GatewayError("invalid_request_error", cause.message, { cause });
+  }
+}
 
 /** What the routes of the API need. */
 export interface ApiParts {
   readonly gateway: StudioGateway;
   /** Who pays in Try without a key. */
   readonly caller: string | Caller | undefined;
+  /** The currency of the prices, or of those of each model. */
+  readonly currency?: Session["currency"] | undefined;
   readonly logger: Logger;
 }
 

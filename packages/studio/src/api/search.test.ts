@@ -3,12 +3,13 @@ import { CALLER_KEY, MODEL, openStudio } from "../testing/open-studio.js";
 
 describe("search", () => {
   it.each([
-    ["", { callers: ["shop", "web-shop"], models: [MODEL] }],
-    ["SHOP", { callers: ["shop", "web-shop"], models: [] }],
-    ["web", { callers: ["web-shop"], models: [] }],
-    ["4-0", { callers: [], models: [MODEL] }],
-    ["<script>", { callers: [], models: [] }],
-  ])("finds callers and models by %j", async (text, found) => {
+    ["", { callers: ["shop", "web-shop"], models: [MODEL], channels: ["ark"] }],
+    ["AR", { callers: [], models: [], channels: ["ark"] }],
+    ["SHOP", { callers: ["shop", "web-shop"], models: [], channels: [] }],
+    ["web", { callers: ["web-shop"], models: [], channels: [] }],
+    ["4-0", { callers: [], models: [MODEL], channels: [] }],
+    ["<script>", { callers: [], models: [], channels: [] }],
+  ])("finds callers, channels and models by %j", async (text, found) => {
     const { gateway, send } = openStudio();
     await gateway.callers.create({ id: "web-shop" });
 

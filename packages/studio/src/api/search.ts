@@ -29,7 +29,17 @@ export const SEARCH_ROUTES: readonly ApiRoute[] = [
         findModels(gateway, text, request.signal),
         text === "" ? undefined : findRequest(gateway, text),
       ]);
-      const result: SearchResult = { callers, models, ...(found !== undefined && { request: found }) };
+      const channels = gateway
+        .status()
+        .channels.map(({ id }) => id)
+        .filter((id) => matches(id, text))
+        .slice(0, MAX_RESULTS);
+      const result: SearchResult = {
+        callers,
+        channels,
+        models,
+        ...(found !== undefined && { request: found }),
+      };
       return respondWithJson(result);
     },
   },

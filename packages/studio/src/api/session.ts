@@ -7,7 +7,7 @@ export const SESSION_ROUTES: readonly ApiRoute[] = [
     method: "GET",
     path: "session",
     role: "viewer",
-    async run({ gateway, caller }, { role, access }) {
+    async run({ gateway, caller, currency }, { role, access }) {
       const id = typeof caller === "object" ? caller.id : caller;
       const session: Session = {
         role,
@@ -15,6 +15,7 @@ export const SESSION_ROUTES: readonly ApiRoute[] = [
         gatewayPath: gateway.basePath,
         hasPrices: (await gateway.prices()) !== undefined,
         ...(id !== undefined && role === "admin" && { tryCaller: id }),
+        ...(currency !== undefined && { currency }),
       };
       return respondWithJson(session);
     },

@@ -1,5 +1,6 @@
 import { GatewayError } from "@calotype/core";
 import type { RecordFilter, RecordQuery, SeriesQuery } from "@calotype/core/billing";
+import type { RefusalQuery } from "@calotype/core/operator";
 
 /** The longest name of a caller, model or channel, in bytes. No other filter is longer. */
 const MAX_LENGTH = 512;
@@ -58,6 +59,21 @@ export function readRecordQuery(query: URLSearchParams): RecordQuery {
     order: readText(query, "order") as RecordQuery["order"],
     limit: readNumber(query, "limit"),
     cursor: query.get("cursor") ?? undefined,
+  };
+}
+
+/**
+ * Reads the fields of `GET api/refusals`. The gateway checks what is not checked here.
+ *
+ * @throws GatewayError that names the wrong field
+ */
+export function readRefusalQuery(query: URLSearchParams): RefusalQuery {
+  return {
+    from: query.has("from") ? readTime(query, "from") : undefined,
+    to: query.has("to") ? readTime(query, "to") : undefined,
+    caller: readText(query, "caller"),
+    model: readText(query, "model"),
+    limit: readNumber(query, "limit"),
   };
 }
 

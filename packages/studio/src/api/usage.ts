@@ -1,18 +1,19 @@
 import { GatewayError, isGatewayError } from "@calotype/core";
-import type { GatewayResponse } from "@calotype/core/adapter";
+import { addDecimals, formatDecimal, readDecimal } from "@calotype/core/stores";
+import { findCurrency } from "../currency.js";
 import { respond, respondWithJson } from "../respond.js";
-import type { FoundRequest, UsageRecord, UsageReport } from "../wire.js";
+import type { FoundRequest, Session, UsageRecord, UsageReport } from "../wire.js";
 import { EXPORT_FORMATS, openExport } from "./export-records.js";
-import type { ApiRoute, StudioGateway } from "./route.js";
-import { readPrevious, readRecordQuery, readSeriesQuery } from "./usage-query.js";
+import { type ApiRoute, explainFields, type StudioGateway } from "./route.js";
+import { readPrevious, readRecordQuery, readRefusalQuery, readSeriesQuery } from "./usage-query.js";
 
 export const USAGE_ROUTES: readonly ApiRoute[] = [
   {
     method: "GET",
     path: "usage",
     role: "viewer",
-    run: ({ gateway }, { query, request: { signal } }) =>
-      readHistory(async () => {
+    run: ({ gateway, currency }, { query, request: { signal } }) =>
+      explainFields(async () => {
         const asked = readSeriesQuery(query);
         const previous = readPrevious(query);
         const series = await gateway.usage.series(asked, { signal });
@@ -24,6 +25,11 @@ export const USAGE_ROUTES: readonly ApiRoute[] = [
           );
           body = { series, previous: { buckets, total } };
         }
+        if (typeof currency === "object") {
+          const byModel = { ...asked, by: "model", bucket: undefined, limit: 1_000 } as const;
+          const { lines } = await gateway.usage.series(byModel, { signal });
+          body = { ...body, charges: sumByCurrency(lines, currency) };
+        }
         return respondWithJson(body);
       }),
   },
@@ -32,14 +38,16 @@ export const USAGE_ROUTES: readonly ApiRoute[] = [
     path: "records",
     role: "viewer",
     run: ({ gateway }, { query, request: { signal } }) =>
-      readHistory(async () => respondWithJson(await gateway.usage.page(readRecordQuery(query), { signal }))),
+      explainFields(async () =>
+        respondWithJson(await gateway.usage.page(readRecordQuery(query), { signal })),
+      ),
   },
   {
     method: "GET",
     path: "records/export",
     role: "viewer",
     run: (parts, { query, request: { signal } }) =>
-      readHistory(async () => {
+      explainFields(async () => {
         const name = query.get("format");
         if (name !== "csv" && name !== "jsonl") {
           throw new GatewayError("invalid_request_error", "format must be csv or jsonl.", {
@@ -55,6 +63,13 @@ export const USAGE_ROUTES: readonly ApiRoute[] = [
   },
   {
     method: "GET",
+    path: "refusals",
+    role: "viewer",
+    run: ({ gateway }, { query }) =>
+      explainFields(async () => respondWithJson(await gateway.refusals.list(readRefusalQuery(query)))),
+  },
+  {
+    method: "GET",
     path: "requests/:id",
     role: "viewer",
     async run({ gateway }, { values: { id = "" }, query }) {
@@ -67,18 +82,6 @@ export const USAGE_ROUTES: readonly ApiRoute[] = [
     },
   },
 ];
-
-/** Reads totals or pages. A field that cannot be used is a RangeError there. */
-async function readHistory(read: () => Promise<GatewayResponse>): Promise<GatewayResponse> {
-  try {
-    return await read();
-  } catch (cause) {
-    if (cause instanceof RangeError) {
-      throw new GatewayError("invalid_request_error", cause.message, { cause });
-    }
-    throw cause;
-  }
-}
 
 /** With a ledger that does not find records by id, they are looked for around the time at which the request was sent. */
 const AROUND_MS = 600_000;
@@ -119,4 +122,20 @@ async function findRecord(
     if (record.id === id) return record;
   }
   return undefined;
+}
+
+/** Adds up the charges of models that have the same currency. */
+function sumByCurrency(
+  lines: UsageReport["series"]["lines"],
+  currency: NonNullable<Session["currency"]>,
+): NonNullable<UsageReport["charges"]> {
+  const groups = Map.groupBy(lines, ({ key }) => findCurrency(currency, key) ?? "");
+  return [...groups]
+    .map(([name, models]) => ({
+      currency: name,
+      charge: formatDecimal(
+        models.reduce((sum, { sums }) => addDecimals(sum, readDecimal(sums.charge)), readDecimal("0")),
+      ),
+    }))
+    .toSorted((one, other) => Number(other.charge) - Number(one.charge));
 }

@@ -3,6 +3,7 @@ import type { Session } from "../wire.js";
 import { call } from "./api.js";
 import { Failure, Loading } from "./components/feedback.js";
 import { Shell } from "./components/shell.js";
+import { CurrencyContext } from "./currency.js";
 import { findLanguage, LANGUAGES, type Language, MessagesContext, useMessages } from "./messages/index.js";
 import { type Place, usePlace } from "./router.js";
 import { readStored, writeStored } from "./settings.js";
@@ -11,6 +12,7 @@ import { useData } from "./use-data.js";
 import { CallersView } from "./views/callers.js";
 import { ChannelsView } from "./views/channels.js";
 import { PricesView } from "./views/prices.js";
+import { TasksView } from "./views/tasks.js";
 import { TryView } from "./views/try.js";
 import { UsageView } from "./views/usage.js";
 
@@ -35,15 +37,17 @@ export function App() {
 
   return (
     <MessagesContext.Provider value={messages}>
-      <Shell place={place} session={session.data} language={language} onLanguage={choose}>
-        {session.error !== undefined && session.data === undefined ? (
-          <Failure error={session.error} onRetry={session.reload} />
-        ) : session.data === undefined ? (
-          <Loading />
-        ) : (
-          <ViewOf session={session.data} place={place} />
-        )}
-      </Shell>
+      <CurrencyContext.Provider value={session.data?.currency}>
+        <Shell place={place} session={session.data} language={language} onLanguage={choose}>
+          {session.error !== undefined && session.data === undefined ? (
+            <Failure error={session.error} onRetry={session.reload} />
+          ) : session.data === undefined ? (
+            <Loading />
+          ) : (
+            <ViewOf session={session.data} place={place} />
+          )}
+        </Shell>
+      </CurrencyContext.Provider>
     </MessagesContext.Provider>
   );
 }
@@ -51,7 +55,7 @@ export function App() {
 /** A component of its own, so that a view keeps its state when the frame is drawn again. */
 function ViewOf({ session, place: { view, query } }: { readonly session: Session; readonly place: Place }) {
   const messages = useMessages();
-  const bench = useBench();
+  const bench = useBench(messages.try.examplePrompt);
   switch (view) {
     case "try":
       return <TryView session={session} query={query} bench={bench} />;
@@ -61,6 +65,8 @@ function ViewOf({ session, place: { view, query } }: { readonly session: Session
       return <ChannelsView session={session} query={query} />;
     case "callers":
       return <CallersView session={session} query={query} />;
+    case "tasks":
+      return <TasksView session={session} query={query} />;
     case "prices":
       return <PricesView query={query} />;
     case undefined:

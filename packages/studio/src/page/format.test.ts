@@ -4,9 +4,10 @@ import {
   formatClock,
   formatDuration,
   formatLargeAmount,
+  formatPlaces,
   formatRelative,
   formatSeconds,
-  padAmounts,
+  placesOf,
 } from "./format.js";
 
 afterEach(() => vi.useRealTimers());
@@ -38,14 +39,22 @@ it.each([
   [[], []],
   [
     ["1", "20"],
-    [undefined, undefined],
+    ["1.00", "20.00"],
   ],
   [
-    ["18.48", "17.185", "3", "", "0.5"],
-    ["0", undefined, ".000", undefined, "00"],
+    ["1218.48", "17.185", "3", "0.5", undefined],
+    ["1,218.480", "17.185", "3.000", "0.500"],
   ],
-])("padAmounts(%j) is %j", (amounts, pads) => {
-  expect(padAmounts(amounts)).toEqual(pads);
+  [
+    ["0.5", "0.03997696", "0.00005", "0.0000499", "-0.0000001", "0"],
+    ["0.5000", "0.0400", "0.0001", "<0.0001", ">-0.0001", "0.0000"],
+  ],
+])("a column with %j shows %j", (amounts, shown) => {
+  const places = placesOf(amounts);
+
+  expect(amounts.flatMap((amount) => (amount === undefined ? [] : [formatPlaces(amount, places)]))).toEqual(
+    shown,
+  );
 });
 
 it.each([

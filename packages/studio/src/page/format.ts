@@ -46,19 +46,32 @@ export function formatAmount(amount: string): string {
   return amount.replace(/^-?\d+/, (whole) => whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ","));
 }
 
-/**
- * What is missing after each amount of a column so that its decimal points stand below each other: `.00`, `00`, `0`. An empty
- * string is no amount.
- */
-export function padAmounts(amounts: readonly string[]): readonly (string | undefined)[] {
-  const places = amounts.map((amount) => amount.split(".")[1]?.length ?? 0);
-  const most = Math.max(0, ...places);
-  return amounts.map((amount, index) => {
-    const zeros = "0".repeat(most - (places[index] ?? 0));
-    if (zeros === "" || amount === "") return undefined;
-    return amount.includes(".") ? zeros : `.${zeros}`;
-  });
+/** How many decimals the amounts of a list have at least and at most. */
+const MIN_PLACES = 2;
+const MAX_PLACES = 4;
+
+/** The decimals that all amounts of a column are written with, so that they can be compared: from 2 to 4. */
+export function placesOf(amounts: readonly (string | null | undefined)[]): number {
+  return Math.min(MAX_PLACES, Math.max(MIN_PLACES, longestFraction(amounts)));
 }
+
+/** The decimals of a column that must be exact, such as the lines of a charge. */
+export function longestFraction(amounts: readonly (string | null | undefined)[]): number {
+  return Math.max(0, ...amounts.map((amount) => amount?.split(".")[1]?.length ?? 0));
+}
+
+/** An amount with this many decimals, rounded half up. One that would be 0 and is not is `<0.0001`. */
+export function formatPlaces(amount: string, places: number): string {
+  // Numbers as strings are formatted exactly, whatever their length.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- amounts are decimal strings
+  const exact = amount as `${number}`;
+  const options = { minimumFractionDigits: places, maximumFractionDigits: places } as const;
+  const written = new Intl.NumberFormat("en", options).format(exact);
+  if (/[1-9]/.test(written) || !/[1-9]/.test(amount)) return written;
+  return amount.startsWith("-") ? `>-${smallest(places)}` : `<${smallest(places)}`;
+}
+
+const smallest = (places: number): string => (1 / 10 ** places).toFixed(places);
 
 /** An amount for a large figure. It is rounded, because only its first digits are read; its title has all of them. */
 export function formatLargeAmount(amount: string, language: string): string {

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { BASE } from "./api.js";
 
 /** The views, in the order of the rail. */
-export const VIEWS = ["try", "usage", "channels", "callers", "prices"] as const;
+export const VIEWS = ["try", "usage", "channels", "callers", "tasks", "prices"] as const;
 export type View = (typeof VIEWS)[number];
 
 /** What the address says: the view, and what is selected in it. */

@@ -21,6 +21,7 @@ import {
 } from "../health/health-feature.js";
 import { createMemoryAdmissionStore } from "../limits/memory-store.js";
 import type { AdmissionStore } from "../limits/store.js";
+import { type ChannelInfo, describeConfigured } from "./channel-info.js";
 import { type ChannelPauses, createPauses, type PauseOptions, type ResumeOptions } from "./pauses.js";
 
 /** What `gateway.status()` returns. */
@@ -47,6 +48,8 @@ export interface ChannelControl {
    * second is used again. If the store fails, the state of the channels is what this process knows. Does not reject.
    */
   checkStatus(): Promise<GatewayStatus>;
+  /** What the channels are configured for, in the order of the options: family, models, priority, weight, and hints of the keys. */
+  listChannels(): Promise<readonly ChannelInfo[]>;
   /**
    * Requests one small image from a channel with each of its keys. The provider charges for the images. A success ends
    * a cooldown, so that a repaired account is used again at once.
@@ -143,6 +146,10 @@ function createChannelControl(
       const refreshed = pauses.refresh(idsOf(current()?.channels ?? []));
       await Promise.all([checks.ledger.run(), checks.store.run(), settlesWithin(refreshed, CHECK_LIMIT_MS)]);
       return status();
+    },
+    async listChannels() {
+      const configured = await load();
+      return configured.channels.map((channel) => describeConfigured(channel, configured));
     },
     probeChannel(id, options = {}) {
       if (isClosing()) return Promise.reject(closedError());

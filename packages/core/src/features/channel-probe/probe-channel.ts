@@ -236,7 +236,11 @@ interface ServedModels {
   readonly neededImages: (name: string) => number;
 }
 
-function findServed(channel: Channel, parts: Pick<Configured, "models" | "capabilities">): ServedModels {
+/** Finds the service models that a channel serves. */
+export function findServed(
+  channel: Channel,
+  parts: Pick<Configured, "models" | "capabilities">,
+): ServedModels {
   const table = createSeriesMap(parts.models);
   const capabilitiesOf = findCapabilitiesOf(channel, parts);
   const serves = (name: string): boolean =>

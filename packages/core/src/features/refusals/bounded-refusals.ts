@@ -6,6 +6,8 @@ export interface BoundedRefusals {
   /** Adds a refusal. If there is no room, the oldest one of the caller with the most refusals is removed. */
   add(refusal: Refusal): void;
   find(id: string): Refusal | undefined;
+  /** The oldest first. */
+  all(): readonly Refusal[];
   /** Removes all refusals and returns them. */
   takeAll(): readonly Refusal[];
 }
@@ -51,6 +53,7 @@ export function createBoundedRefusals(max: number): BoundedRefusals {
       else ids.add(refusal.id);
     },
     find: (id) => byId.get(id),
+    all: () => [...byId.values()],
     takeAll() {
       const all = [...byId.values()];
       byId.clear();

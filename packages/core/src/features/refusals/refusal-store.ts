@@ -1,6 +1,7 @@
 import type { LedgerAbility } from "../../billing/ledger-ability.js";
 import type { Ledger } from "../usage/usage-reports.js";
 import type { Refusal } from "./refusal.js";
+import type { RefusalList, StoredRefusalQuery } from "./refusal-list.js";
 
 /**
  * Keeps refusals, so that other processes find them by their ids: `calotype-key`, and the studio of another process. The
@@ -14,6 +15,8 @@ export interface RefusalStore {
    */
   add(refusals: readonly Refusal[]): Promise<void>;
   find(id: string): Promise<Refusal | undefined>;
+  /** Selects and counts refusals. Absent: each process lists those of its own that are not stored yet. */
+  list?(query: StoredRefusalQuery): Promise<RefusalList>;
 }
 
 /** The largest number of refusals that {@link RefusalStore.add} gets. */

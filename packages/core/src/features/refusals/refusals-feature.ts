@@ -17,7 +17,7 @@ export function refusals(): Feature<RefusalsApi> {
       return {
         refused: recorder.add,
         chores: [{ end: () => recorder.stop() }],
-        api: { refusals: { find: (id) => recorder.find(id) } },
+        api: { refusals: { find: (id) => recorder.find(id), list: (query) => recorder.list(query) } },
       };
     },
   };

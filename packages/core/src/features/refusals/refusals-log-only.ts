@@ -20,6 +20,7 @@ export const createRefusals: typeof create = ({ logger, now }) => {
       if (lines <= MAX_LINES) writeRefusal(logger, refusal);
     },
     find: async () => undefined,
+    list: async () => ({ refusals: [], counts: [] }),
     stop: async () => undefined,
   };
 };

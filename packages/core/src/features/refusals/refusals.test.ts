@@ -367,3 +367,41 @@ describe("with a ledger that keeps refusals", () => {
     expect(stored).toHaveLength(1);
   });
 });
+
+describe("the list of refusals", () => {
+  it("has those that are in memory, the newest first, with counts, and of one caller or model", async () => {
+    const { gateway } = open();
+    await gateway.fetch(createPost(BODY, { authorization: "" }));
+    await gateway.fetch(createPost({ ...BODY, n: "x" }));
+    await gateway.fetch(createPost({ ...BODY, n: "y" }));
+
+    const { refusals, counts } = await gateway.refusals.list({ limit: 2 });
+    expect(refusals.map(({ status }) => status)).toEqual([400, 400]);
+    expect(counts).toEqual([
+      { status: 400, code: "invalid_request_error", requests: 2 },
+      { status: 401, code: "invalid_api_key", requests: 1 },
+    ]);
+    expect((await gateway.refusals.list({ caller: "me", model: "doodle" })).refusals).toHaveLength(2);
+    expect(await gateway.refusals.list({ to: refusals[1]?.time ?? "", caller: "nobody" })).toEqual({
+      refusals: [],
+      counts: [],
+    });
+  });
+
+  it("is read from the ledger after what waits was stored", async () => {
+    const added: Refusal[] = [];
+    const store: RefusalStore = {
+      add: async (refusals) => void added.push(...refusals),
+      find: async () => undefined,
+      list: async () => ({ refusals: added, counts: [] }),
+    };
+    const { gateway } = open({ ledger: { ...createMemoryLedger(), refusals: store } });
+    await gateway.fetch(createPost(BODY, { authorization: "" }));
+
+    expect((await gateway.refusals.list()).refusals).toHaveLength(1);
+  });
+
+  it.each([{ limit: 0 }, { limit: 1.5 }, { from: "yesterday" }])("refuses %j", async (query) => {
+    await expect(open().gateway.refusals.list(query)).rejects.toThrow(RangeError);
+  });
+});

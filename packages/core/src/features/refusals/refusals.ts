@@ -6,6 +6,7 @@ import { settlesWithin } from "../../util/async.js";
 import { isName } from "../../util/name.js";
 import { createBoundedRefusals } from "./bounded-refusals.js";
 import { type Refusal, toRefusal } from "./refusal.js";
+import { checkRefusalQuery, listRefusals, type RefusalList, type RefusalQuery } from "./refusal-list.js";
 import { createRefusalLog } from "./refusal-log.js";
 import { MAX_REFUSAL_BATCH, REFUSAL_STORE, type RefusalStore } from "./refusal-store.js";
 
@@ -17,6 +18,13 @@ export interface Refusals {
    * processes are found after about a second.
    */
   find(id: string): Promise<Refusal | undefined>;
+  /**
+   * Lists refusals, the newest first, and counts them by status and code. Only those that are kept can be listed and counted, see
+   * {@link Refusals.find}.
+   *
+   * @throws RangeError for a field that cannot be used
+   */
+  list(query?: RefusalQuery): Promise<RefusalList>;
 }
 
 /** The refusals of a gateway. */
@@ -69,6 +77,14 @@ export function createRefusals({ ledger, logger, now, repeat }: Kernel): Refusal
     async find(id) {
       const known = waiting.find(id) ?? writer?.find(id);
       return known ?? (isName(id) ? await store?.find(id) : undefined);
+    },
+    async list(query = {}) {
+      const checked = checkRefusalQuery(query);
+      if (store?.list === undefined) return listRefusals(waiting.all(), checked);
+      // Those of the last second.
+      await writer?.finished();
+      await write();
+      return await store.list(checked);
     },
     async stop() {
       isStopped = true;

@@ -256,6 +256,20 @@ export function createMemoryTasks(now: () => number, money: MemoryMoney, message
       if (after !== undefined && place === -1) return [];
       return tasks.slice(place + 1, place + 1 + limit).map(({ task }) => toSummary(task));
     },
+    async listAll({ caller, statuses, limit }) {
+      const all = [...entries.values()].map(({ task }) => task);
+      const count = (status: TaskStatus): number => all.filter((task) => task.status === status).length;
+      const selected = all.filter(
+        (task) =>
+          (caller === undefined || task.caller === caller) &&
+          (statuses === undefined || statuses.includes(task.status)),
+      );
+      return {
+        tasks: selected.toReversed().slice(0, limit).map(toSummary),
+        queued: count("queued"),
+        inProgress: count("in_progress"),
+      };
+    },
     async sweep({ onLost, lostError, expiredError, own = false }) {
       const instant = now();
       const lost: UnresolvedRecord[] = [];

@@ -121,6 +121,24 @@ export interface TaskPage {
   readonly after?: string | undefined;
 }
 
+/** Selects tasks of all callers. */
+export interface AllTasksQuery {
+  /** Default: all callers. */
+  readonly caller?: string | undefined;
+  /** Default: all. */
+  readonly statuses?: readonly TaskStatus[] | undefined;
+  /** The largest number of tasks, from 1 to 1,000. */
+  readonly limit: number;
+}
+
+/** Tasks of all callers. */
+export interface AllTasks {
+  readonly tasks: readonly Task[];
+  /** How many tasks of all callers have these states. */
+  readonly queued: number;
+  readonly inProgress: number;
+}
+
 /** Options of {@link TaskStore.take}. */
 export interface TakeOptions {
   /** The largest number of tasks, at least 1. */
@@ -236,6 +254,11 @@ export interface TaskStore {
    * have a hundred megabytes: {@link find} has them.
    */
   list(caller: string, page: TaskPage): Promise<readonly Task[]>;
+  /**
+   * Returns tasks of all callers, the newest first, as `list` does, and how many wait and run. Absent: an operator cannot list
+   * tasks.
+   */
+  listAll?(query: AllTasksQuery): Promise<AllTasks>;
   /**
    * Puts tasks of dead processes back or ends them, ends tasks that waited too long, also those that a worker has taken and
    * not sent, and deletes tasks that ended long ago. If there are very many, it may leave some for the next sweep. A task with a message that waits to be sent is kept longer, unless the

@@ -11,6 +11,7 @@ import { createTaskSubmissions, type NamedEndpoints, type Tasks } from "./submit
 import { createTaskSweep } from "./sweep.js";
 import { removeBodies } from "./task-body.js";
 import { DEFAULT_TASKS, type TaskOptions } from "./task-options.js";
+import { createTaskReports, type ReportedTasks, type TaskReports } from "./task-reports.js";
 import { openResult } from "./task-result.js";
 import { taskSchema } from "./task-schema.js";
 import { createTaskWatch } from "./task-watch.js";
@@ -35,6 +36,8 @@ export interface TasksApi {
    * number of at least 0
    */
   runTasks(options?: RunTasksOptions): Promise<TaskBatch>;
+  /** The tasks of all callers. */
+  readonly tasks: TaskReports;
 }
 
 /** How long {@link TasksApi.runTasks} works. */
@@ -79,9 +82,9 @@ export function createTasksFeature<Options extends RelatedOptions>(
         kernel.track(batch);
         return { tasks: await batch };
       };
-      const { run, ...contribution } =
+      const { run, reported, ...contribution } =
         store === undefined ? {} : serveTasks(kernel, store, { options, links });
-      return { ...contribution, api: { runTasks } };
+      return { ...contribution, api: { runTasks, tasks: createTaskReports(reported) } };
     },
   };
 }
@@ -93,7 +96,10 @@ function serveTasks<Options extends RelatedOptions>(
   kernel: Kernel<Options>,
   store: TaskStore,
   { options, links }: { readonly options: TaskOptions | undefined; readonly links: TaskLinks<Options> },
-): Contribution<object, Options> & { readonly run: (ms: number) => Promise<number> } {
+): Contribution<object, Options> & {
+  readonly run: (ms: number) => Promise<number>;
+  readonly reported: ReportedTasks;
+} {
   const { logger, track, basePath } = kernel;
   const set = withDefaults(DEFAULT_TASKS, options);
   const objects = openPrivateObjects(links.results);
@@ -117,6 +123,7 @@ function serveTasks<Options extends RelatedOptions>(
     removeInput: (input: string) => track(removeBodies([input], { objects, logger })),
   };
   return {
+    reported: served,
     routes: (host) => [createTasksRoute(host, served)],
     chores: [worker, { sweep, stop: () => watch.close() }],
     configure: (configured) => ({

@@ -135,10 +135,10 @@ function checkFilter(filter: WebhookFilter): void {
   }
 }
 
-/** @throws Error if there are no webhooks */
+/** @throws TypeError if there are no webhooks */
 function requireOutbox(outbox: Outbox | undefined): Outbox {
   if (outbox !== undefined) return outbox;
-  throw new Error(
+  throw new TypeError(
     "The ledger has no outbox, so there are no webhooks: use the ledger in memory, of @calotype/sqlite or of @calotype/postgres.",
   );
 }

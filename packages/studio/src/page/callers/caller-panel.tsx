@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
-import type { CallerHistory, CallerRow, ChangedField, NewKey } from "../../wire.js";
+import type { CallerHistory, CallerRow, ChangedField, NewKey, RecordPage } from "../../wire.js";
 import { type ApiError, call } from "../api.js";
 import { ActionButton } from "../components/action-button.js";
 import { announce } from "../components/announcer.js";
@@ -184,6 +184,7 @@ function CallerFacts({ caller }: { readonly caller: CallerRow }) {
       <dd>{group ?? "default"}</dd>
       <dt>{text.models}</dt>
       <dd>{models?.join(", ") ?? text.allModels}</dd>
+      <LastRequest caller={caller.id} />
       <dt>{text.expires}</dt>
       <dd>{typeof expiresAt === "string" ? formatTime(expiresAt, language) : text.never}</dd>
       {createdAt !== undefined && (
@@ -210,6 +211,25 @@ function CallerFacts({ caller }: { readonly caller: CallerRow }) {
         </>
       )}
     </dl>
+  );
+}
+
+/** When its key was used last for an image. Absent if no record is kept. */
+function LastRequest({ caller }: { readonly caller: string }) {
+  const { callers: text, language } = useMessages();
+  const search = new URLSearchParams({ caller, limit: "1" }).toString();
+  const { data } = useData(`last ${search}`, (signal) => call<RecordPage>(`records?${search}`, { signal }));
+  const [last] = data?.records ?? [];
+  if (last === undefined) return null;
+  return (
+    <>
+      <dt>{text.lastRequest}</dt>
+      <dd>
+        <a href={addressOf("usage", { caller, request: last.id })} onClick={followLink}>
+          {formatTime(last.time, language)}
+        </a>
+      </dd>
+    </>
   );
 }
 

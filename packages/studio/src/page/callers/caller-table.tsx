@@ -1,6 +1,8 @@
 import type { CallerRow } from "../../wire.js";
+import { AmountCell } from "../components/amount-cell.js";
 import { Status } from "../components/feedback.js";
-import { formatAmount, padAmounts } from "../format.js";
+import { useUnits } from "../currency.js";
+import { formatPlaces, placesOf } from "../format.js";
 import { useMessages } from "../messages/index.js";
 import { followLink } from "../router.js";
 import { BudgetUse, TightestLimit } from "./closeness.js";
@@ -18,27 +20,28 @@ export function CallerTable({
   readonly hasGroups: boolean;
 }) {
   const { callers: text } = useMessages();
-  const [left, held, spent] = (["left", "held", "settled"] as const).map((name) =>
-    padAmounts(callers.map((caller) => caller.spent?.[name] ?? "")),
+  const { named } = useUnits();
+  const places = placesOf(
+    callers.flatMap(({ spent }) => [spent?.left, spent?.held, spent?.settled, spent?.limit]),
   );
   return (
     <div class="table-frame" tabIndex={0} role="group" aria-label={text.title}>
-      <table>
+      <table class="list callers">
         <thead>
           <tr>
             <th>{text.caller}</th>
             <th>{text.budgetUse}</th>
-            <th class="number">{text.left}</th>
-            <th class="number">{text.held}</th>
-            <th class="number">{text.spent}</th>
-            <th class="number">{text.budget}</th>
-            <th>{text.limitNow}</th>
-            {hasGroups && <th>{text.group}</th>}
-            <th>{text.state}</th>
+            <th class="number">{named(text.left)}</th>
+            <th class="number aside">{named(text.held)}</th>
+            <th class="number">{named(text.spent)}</th>
+            <th class="number">{named(text.budget)}</th>
+            <th class="aside">{text.limitNow}</th>
+            {hasGroups && <th class="aside">{text.group}</th>}
+            <th class="aside">{text.state}</th>
           </tr>
         </thead>
         <tbody>
-          {callers.map((caller, index) => (
+          {callers.map((caller) => (
             <tr key={caller.id} class={caller.id === selection.caller ? "chosen" : undefined}>
               <td class="name">
                 <a
@@ -49,15 +52,16 @@ export function CallerTable({
                   {caller.id}
                 </a>
               </td>
-              <BudgetCells
-                caller={caller}
-                pads={{ left: left?.[index], held: held?.[index], spent: spent?.[index] }}
-              />
-              <td class="fixed">
+              <BudgetCells caller={caller} places={places} />
+              <td class="fixed aside whole" data-label={text.limitNow}>
                 <TightestLimit caller={caller} />
               </td>
-              {hasGroups && <td class="name">{caller.group ?? "default"}</td>}
-              <td>
+              {hasGroups && (
+                <td class="name aside" data-label={text.group}>
+                  {caller.group ?? "default"}
+                </td>
+              )}
+              <td class="aside" data-label={text.state}>
                 <CallerState caller={caller} />
               </td>
             </tr>
@@ -70,42 +74,31 @@ export function CallerTable({
 
 export function CallerState({ caller: { state } }: { readonly caller: CallerRow }) {
   const { callers: text } = useMessages();
-  const tones = { fixed: "good", active: "good", revoked: "none", damaged: "bad" } as const;
+  const tones = { fixed: "none", active: "good", revoked: "none", damaged: "bad" } as const;
   return <Status tone={tones[state]}>{text.states[state]}</Status>;
 }
 
-function BudgetCells({
-  caller,
-  pads,
-}: {
-  readonly caller: CallerRow;
-  readonly pads: Readonly<Record<"left" | "held" | "spent", string | undefined>>;
-}) {
+function BudgetCells({ caller, places }: { readonly caller: CallerRow; readonly places: number }) {
   const { callers: text } = useMessages();
   const { spent, budget, budgetProblem } = caller;
   if (spent === undefined) return <td colSpan={5}>{budgetProblem}</td>;
   const period = typeof budget === "object" ? budget.period : undefined;
   return (
     <>
-      <td>
+      <td class="whole" data-label={text.budgetUse}>
         <BudgetUse caller={caller} />
       </td>
-      <td class="number" data-pad={pads.left}>
-        {spent.left === undefined ? "–" : formatAmount(spent.left)}
-      </td>
-      <td class="number" data-pad={pads.held}>
-        {formatAmount(spent.held)}
-      </td>
-      <td class="number" data-pad={pads.spent}>
-        {formatAmount(spent.settled)}
-      </td>
-      <td class="number">
+      <AmountCell amount={spent.left} places={places} label={text.left} />
+      <AmountCell amount={spent.held} places={places} label={text.held} isAside />
+      <AmountCell amount={spent.settled} places={places} label={text.spent} />
+      <td class="number" data-label={text.budget} title={spent.limit}>
         {spent.limit === undefined ? (
           "–"
         ) : (
-          <>
-            {formatAmount(spent.limit)} <span class="small soft">{text.periods[period ?? "total"]}</span>
-          </>
+          <span>
+            {formatPlaces(spent.limit, places)}{" "}
+            <span class="small soft">{text.periods[period ?? "total"]}</span>
+          </span>
         )}
       </td>
     </>

@@ -1,4 +1,4 @@
 /** The address below `api/` of what can be asked of a channel or done with it. */
-export function addressOfChannel(id: string, what: "plan" | "pause" | "resume" | "probe"): string {
+export function addressOfChannel(id: string, what: "errors" | "plan" | "pause" | "resume" | "probe"): string {
   return `channels/${encodeURIComponent(id)}/${what}`;
 }

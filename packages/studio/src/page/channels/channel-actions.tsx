@@ -1,3 +1,4 @@
+import { Icon } from "../components/icon.js";
 import { useMessages } from "../messages/index.js";
 import type { Channel } from "./health.js";
 
@@ -28,6 +29,7 @@ export function ChannelActions({
         aria-label={isPaused ? text.resumeTitle(channel.id) : text.pauseTitle(channel.id)}
         onClick={() => onAct(isPaused ? "resume" : "pause", channel)}
       >
+        <Icon name={isPaused ? "resume" : "paused"} />
         {isPaused ? text.resume : text.pause}
       </button>
       <button
@@ -36,6 +38,7 @@ export function ChannelActions({
         aria-label={text.probeTitle(channel.id)}
         onClick={() => onAct("probe", channel)}
       >
+        <Icon name="probe" />
         {text.probe}
       </button>
     </span>

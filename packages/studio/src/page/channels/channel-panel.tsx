@@ -1,20 +1,28 @@
-import type { ChannelError } from "../../wire.js";
-import { Status } from "../components/feedback.js";
+import type { ChannelError, ChannelFacts, RecordedError, RecordedErrors } from "../../wire.js";
+import { call } from "../api.js";
+import { Loading, StaleNote, Status } from "../components/feedback.js";
 import { Panel } from "../components/panel.js";
-import { formatTime } from "../format.js";
+import { useUnits } from "../currency.js";
+import { formatAmount, formatCount, formatDuration, formatTime } from "../format.js";
 import { useMessages } from "../messages/index.js";
 import { addressOf, followLink } from "../router.js";
+import { useData } from "../use-data.js";
+import { addressOfChannel } from "./address.js";
 import { type Act, ChannelActions } from "./channel-actions.js";
+import { familyOf } from "./channel-table.js";
 import { type Channel, nextTryText, reasonText, StateOf, TimeAgo } from "./health.js";
 import { LastHour, LastHourTable } from "./last-hour.js";
 
 /** A channel beside the list: since when and why it does not work, its last hour, and its last errors with their requests. */
 export function ChannelPanel({
   channel,
+  facts,
   onAct,
   onClose,
 }: {
   readonly channel: Channel;
+  /** `undefined` until they are known. */
+  readonly facts: ChannelFacts | undefined;
   /** `undefined` for those who may only look. */
   readonly onAct: Act | undefined;
   readonly onClose: () => void;
@@ -57,6 +65,7 @@ export function ChannelPanel({
             <dd>{nextTry}</dd>
           </>
         )}
+        {facts !== undefined && <ConfiguredFacts facts={facts} />}
       </dl>
       {onAct !== undefined && <ChannelActions channel={channel} onAct={onAct} class="button" />}
       <section>
@@ -67,14 +76,7 @@ export function ChannelPanel({
       </section>
       <section>
         <h3>{text.errors}</h3>
-        <p class="small soft">{errors.length === 0 ? text.noErrors : text.errorsHint}</p>
-        {errors.length > 0 && (
-          <ol class="channel-errors">
-            {errors.map((error) => (
-              <ErrorItem key={`${error.time} ${error.requestId}`} error={error} />
-            ))}
-          </ol>
-        )}
+        <Errors id={id} errors={errors} />
         <p>
           <a href={addressOf("usage", { channel: id, outcomes: "failed" })} onClick={followLink}>
             {text.failedRequests}
@@ -85,9 +87,86 @@ export function ChannelPanel({
   );
 }
 
-function ErrorItem({ error }: { readonly error: ChannelError }) {
+/** What the channel is configured for. */
+function ConfiguredFacts({ facts }: { readonly facts: ChannelFacts }) {
+  const { channels: text, usage, language } = useMessages();
+  const { isMixed, named } = useUnits();
+  const { models, priority, weight, keys, day } = facts;
+  return (
+    <>
+      <dt>{text.family}</dt>
+      <dd>{familyOf(facts)}</dd>
+      <dt>{text.order}</dt>
+      <dd>{text.priorityAndWeight(priority, weight)}</dd>
+      <dt>{text.models}</dt>
+      <dd>{models.join(", ")}</dd>
+      <dt>{text.keys}</dt>
+      <dd>
+        {keys.map(({ index, hint }) => (
+          <div key={index}>
+            {text.key(index + 1)} {hint !== undefined && <code>{hint}</code>}
+          </div>
+        ))}
+      </dd>
+      {day !== undefined && (
+        <>
+          <dt>{text.day}</dt>
+          <dd>
+            {usage.requestCount(formatCount(day.requests, language))} ·{" "}
+            {usage.imageCount(formatCount(day.images, language))}
+          </dd>
+          {day.medianMs !== undefined && day.p95Ms !== undefined && (
+            <>
+              <dt>{usage.duration}</dt>
+              <dd>
+                {usage.timePoint(formatDuration(day.medianMs, language), formatDuration(day.p95Ms, language))}
+              </dd>
+            </>
+          )}
+          {!isMixed && (
+            <>
+              <dt>{named(usage.spend)}</dt>
+              <dd>{formatAmount(day.charge)}</dd>
+            </>
+          )}
+        </>
+      )}
+    </>
+  );
+}
+
+/** The last errors: those of this process with the provider's words, and those of the records, which outlive a process. */
+function Errors({ id, errors }: { readonly id: string; readonly errors: readonly ChannelError[] }) {
+  const { channels: text } = useMessages();
+  const path = addressOfChannel(id, "errors");
+  const recorded = useData(`${path} ${errors[0]?.time}`, (signal) => call<RecordedErrors>(path, { signal }));
+  const known = new Set(errors.map(({ requestId }) => requestId));
+  const others = recorded.data?.errors.filter(({ requestId }) => !known.has(requestId)) ?? [];
+  const shown: readonly ShownError[] = [...errors, ...others].toSorted((one, other) =>
+    one.time < other.time ? 1 : -1,
+  );
+  if (recorded.data === undefined && recorded.error === undefined && shown.length === 0) return <Loading />;
+  return (
+    <>
+      <p class="small soft">{shown.length === 0 ? text.noErrors : text.errorsHint}</p>
+      <StaleNote error={recorded.error} />
+      {shown.length > 0 && (
+        <ol class="channel-errors">
+          {shown.map((error) => (
+            <ErrorItem key={`${error.time} ${error.requestId}`} error={error} />
+          ))}
+        </ol>
+      )}
+    </>
+  );
+}
+
+type ShownError = RecordedError | ChannelError;
+
+function ErrorItem({ error }: { readonly error: ShownError }) {
   const { channels: text, language } = useMessages();
-  const { time, kind, status, code, message, upstreamModel, key, requestId } = error;
+  const { time, status, code, upstreamModel, key, requestId } = error;
+  const { kind = code ?? "", message } = "kind" in error ? error : {};
   const said = [status, code].filter((part) => part !== undefined).join(" ");
   return (
     <li>

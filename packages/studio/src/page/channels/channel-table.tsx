@@ -1,77 +1,177 @@
+import type { ChannelFacts } from "../../wire.js";
+import { AmountCell } from "../components/amount-cell.js";
+import { useUnits } from "../currency.js";
+import { formatSeconds, placesOf } from "../format.js";
 import { useMessages } from "../messages/index.js";
 import { addressOf, followLink } from "../router.js";
 import { type Act, ChannelActions } from "./channel-actions.js";
-import { type Channel, HealthCells } from "./health.js";
+import { type Channel, HealthCell } from "./health.js";
 import { LastHour } from "./last-hour.js";
 
-/** One row for each channel, with a row for each of its keys, and for each model that cools on it. */
+/** The facts of the channels by their ids. `undefined` until they are known. */
+export type FactsById = ReadonlyMap<string, ChannelFacts> | undefined;
+
+/**
+ * One row for each channel: its state, its last hour, its times and its spend. Below are its models and keys, and each key or
+ * model that cools.
+ */
 export function ChannelTable({
   channels,
+  facts,
   chosen,
   onAct,
 }: {
   readonly channels: readonly Channel[];
+  readonly facts: FactsById;
   readonly chosen: string | undefined;
   /** `undefined` for those who may only look. */
   readonly onAct: Act | undefined;
 }) {
-  const { channels: text, views } = useMessages();
+  const { channels: text, usage, views } = useMessages();
+  const { named, isMixed } = useUnits();
+  const places = placesOf([...(facts?.values() ?? [])].map(({ day }) => day?.charge));
+  const columns = onAct === undefined ? 6 : 7;
   return (
     <div class="table-frame" tabIndex={0} role="group" aria-label={views.channels}>
-      <table class="channels">
+      <table class="list channels">
         <thead>
           <tr>
             <th>{text.channel}</th>
             <th>{text.state}</th>
-            <th>{text.reason}</th>
-            <th>{text.since}</th>
-            <th>{text.nextTry}</th>
-            <th>{text.lastHour}</th>
+            <th class="aside">{text.lastHour}</th>
+            <th class="number aside">{usage.inUnit(text.median, usage.secondsUnit)}</th>
+            <th class="number aside">{usage.inUnit(usage.p95Time, usage.secondsUnit)}</th>
+            <th class="number aside">{named(text.daySpend)}</th>
             {onAct !== undefined && (
-              <th>
+              <th class="aside">
                 <span class="hidden-text">{text.actions}</span>
               </th>
             )}
           </tr>
         </thead>
-        {channels.map((channel) => (
-          <tbody key={channel.id}>
-            <tr class={channel.id === chosen ? "chosen" : ""}>
-              <td class="wrap">
-                <a href={addressOf("channels", { channel: channel.id })} onClick={followLink}>
-                  {channel.id}
-                </a>
-              </td>
-              <HealthCells health={channel} />
-              <td>
-                <LastHour parts={channel.lastHour} />
-              </td>
-              {onAct !== undefined && (
-                <td>
-                  <ChannelActions channel={channel} onAct={onAct} class="button plain" />
+        {channels.map((channel) => {
+          const own = facts?.get(channel.id);
+          return (
+            <tbody key={channel.id}>
+              <tr class={channel.id === chosen ? "chosen" : ""}>
+                <td class="wrap">
+                  <a href={addressOf("channels", { channel: channel.id })} onClick={followLink}>
+                    {channel.id}
+                  </a>
+                  {own !== undefined && <div class="small soft family">{familyOf(own)}</div>}
                 </td>
+                <HealthCell health={channel} />
+                <td class="whole aside" data-label={text.lastHour}>
+                  <LastHour parts={channel.lastHour} />
+                </td>
+                <TimeCell label={text.median} milliseconds={own?.day?.medianMs} />
+                <TimeCell label={usage.p95Time} milliseconds={own?.day?.p95Ms} />
+                <AmountCell
+                  amount={isMixed ? undefined : own?.day?.charge}
+                  places={places}
+                  label={text.daySpend}
+                  isAside
+                />
+                {onAct !== undefined && (
+                  <td class="whole acts aside">
+                    <ChannelActions channel={channel} onAct={onAct} class="button" />
+                  </td>
+                )}
+              </tr>
+              {own !== undefined && (
+                <tr class="sub facts-row aside">
+                  <td colSpan={columns}>
+                    <Served facts={own} isOneKey={channel.keys === undefined} />
+                  </td>
+                </tr>
               )}
-            </tr>
-            {channel.keys?.map((key) => (
-              <tr key={key.index} class="sub">
-                <td class="soft">{text.key(key.index + 1)}</td>
-                <HealthCells health={key} />
-                <td colSpan={2} />
-              </tr>
-            ))}
-            {channel.models?.map((model) => (
-              <tr key={`${model.upstreamModel} ${model.key}`} class="sub">
-                <td class="soft wrap">
-                  {model.upstreamModel}
-                  {model.key !== undefined && ` ${text.withKey(model.key + 1)}`}
-                </td>
-                <HealthCells health={model} />
-                <td colSpan={2} />
-              </tr>
-            ))}
-          </tbody>
-        ))}
+              {channel.keys?.map((key) => (
+                <tr key={key.index} class="sub">
+                  <td>
+                    {text.key(key.index + 1)} <KeyHint facts={own} index={key.index} />
+                  </td>
+                  <HealthCell health={key} />
+                  <td class="aside" colSpan={columns - 2} />
+                </tr>
+              ))}
+              {channel.models?.map((model) => (
+                <tr key={`${model.upstreamModel} ${model.key}`} class="sub">
+                  <td class="wrap">
+                    {model.upstreamModel}
+                    {model.key !== undefined && ` ${text.withKey(model.key + 1)}`}
+                  </td>
+                  <HealthCell health={model} />
+                  <td class="aside" colSpan={columns - 2} />
+                </tr>
+              ))}
+            </tbody>
+          );
+        })}
       </table>
     </div>
+  );
+}
+
+/** The wire format, and the service if it is not the family's own. */
+export function familyOf({ family, dialect }: Pick<ChannelFacts, "family" | "dialect">): string {
+  return dialect === undefined ? family : `${family} · ${dialect}`;
+}
+
+export function KeyHint({
+  facts,
+  index,
+}: {
+  readonly facts: ChannelFacts | undefined;
+  readonly index: number;
+}) {
+  const hint = facts?.keys.find((key) => key.index === index)?.hint;
+  return hint === undefined ? null : <code class="soft">{hint}</code>;
+}
+
+/** What is shown of the models in the row. The panel has all of them. */
+const MAX_MODELS = 6;
+
+/** The models, the order in which channels are tried, and the key if there is one. */
+function Served({ facts, isOneKey }: { readonly facts: ChannelFacts; readonly isOneKey: boolean }) {
+  const { channels: text, usage } = useMessages();
+  const { models, priority, weight } = facts;
+  const more = models.length - MAX_MODELS;
+  return (
+    <dl class="served">
+      <div>
+        <dt>{text.models}</dt>
+        <dd>
+          {models.slice(0, MAX_MODELS).join(", ")}
+          {more > 0 && `, ${usage.others(more)}`}
+        </dd>
+      </div>
+      <div>
+        <dt>{text.order}</dt>
+        <dd>{text.priorityAndWeight(priority, weight)}</dd>
+      </div>
+      {isOneKey && facts.keys[0]?.hint !== undefined && (
+        <div>
+          <dt>{text.oneKey}</dt>
+          <dd>
+            <KeyHint facts={facts} index={0} />
+          </dd>
+        </div>
+      )}
+    </dl>
+  );
+}
+
+function TimeCell({
+  label,
+  milliseconds,
+}: {
+  readonly label: string;
+  readonly milliseconds: number | undefined;
+}) {
+  const { usage, language } = useMessages();
+  return (
+    <td class="number aside" data-label={usage.inUnit(label, usage.secondsUnit)}>
+      {milliseconds === undefined ? "–" : formatSeconds(milliseconds, language)}
+    </td>
   );
 }

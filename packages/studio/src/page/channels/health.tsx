@@ -43,23 +43,26 @@ export function TimeAgo({ iso }: { readonly iso: string | undefined }) {
   );
 }
 
-/** The cells of a row: state, reason with the note of a pause, since when and the next try. */
-export function HealthCells({ health }: { readonly health: Health }) {
+/** The state, and below it why, since when, and the next attempt. */
+export function HealthCell({ health }: { readonly health: Health }) {
   const messages = useMessages();
+  const { channels: text } = messages;
   const note = health.pause?.note ?? "";
+  const reason = reasonText(health, messages);
+  const nextTry = nextTryText(health, messages);
   return (
-    <>
-      <td>
+    <td class="health whole" data-label={text.state}>
+      <div>
         <StateOf health={health} />
-      </td>
-      <td class="wrap">
-        {reasonText(health, messages)}
-        {note !== "" && <div class="small soft">{note}</div>}
-      </td>
-      <td>
-        <TimeAgo iso={health.since} />
-      </td>
-      <td>{nextTryText(health, messages)}</td>
-    </>
+        {reason !== "" && <p class="wrap">{reason}</p>}
+        {note !== "" && <p class="small soft wrap">{note}</p>}
+        {health.state !== "ready" && health.since !== undefined && (
+          <p class="small soft">
+            {text.since} <TimeAgo iso={health.since} />
+            {nextTry !== "" && ` · ${health.pause === undefined ? text.nextAttempt(nextTry) : nextTry}`}
+          </p>
+        )}
+      </div>
+    </td>
   );
 }

@@ -1,5 +1,5 @@
 import type { ChargeDerivation } from "../../wire.js";
-import { formatAmount, formatCount, padAmounts } from "../format.js";
+import { formatCount, formatPlaces, longestFraction } from "../format.js";
 import { type Messages, useMessages } from "../messages/index.js";
 import { isOfTokens, toLines } from "./charge-lines.js";
 
@@ -51,7 +51,7 @@ function Lines({ derivation, amount }: { readonly derivation: ChargeDerivation; 
   const { group_ratio } = derivation;
   const hasRatio = group_ratio !== "1";
   const lines = toLines(derivation, amount);
-  const pads = padAmounts([...lines.map((line) => line.amount), amount]);
+  const places = longestFraction([...lines.map((line) => line.amount), amount]);
   return (
     <div class="table-frame" tabIndex={0} role="group" aria-label={text.sum}>
       <table>
@@ -77,18 +77,14 @@ function Lines({ derivation, amount }: { readonly derivation: ChargeDerivation; 
                 {isOfTokens(what) && ` ${text.perMillion}`}
               </td>
               {hasRatio && <td class="number">{counted && group_ratio}</td>}
-              <td class="number" data-pad={pads[index]}>
-                {formatAmount(part)}
-              </td>
+              <td class="number">{formatPlaces(part, places)}</td>
             </tr>
           ))}
         </tbody>
         <tfoot>
           <tr>
             <td colSpan={hasRatio ? 4 : 3}>{text.sum}</td>
-            <td class="number" data-pad={pads.at(-1)}>
-              {formatAmount(amount)}
-            </td>
+            <td class="number">{formatPlaces(amount, places)}</td>
           </tr>
         </tfoot>
       </table>

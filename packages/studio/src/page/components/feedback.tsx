@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ApiError } from "../api.js";
 import { useMessages } from "../messages/index.js";
 import { useNextFocus } from "./focus.js";
+import { Icon } from "./icon.js";
 
 /** Shown only if loading takes long enough to be seen. */
 export function Loading() {
@@ -15,12 +16,14 @@ export function Loading() {
 }
 
 /**
- * What is known about an error: what happened in our words, what the server or the provider said, and its code. Of an
- * `internal_error` the server gives no details.
+ * An error, said once: what happened in our words, or else in those of the server, and what the provider said. Then its code,
+ * for those who look it up.
  */
 export function ErrorText({ error }: { readonly error: ApiError }) {
   const messages = useMessages();
   const isOfProvider = error.upstreamRequestId !== undefined;
+  // Which field is wrong, and how, only the server says.
+  const isExact = error.code === "invalid_request_error" && !isOfProvider;
   const own =
     error.code === "unreachable"
       ? messages.unreachable
@@ -28,11 +31,11 @@ export function ErrorText({ error }: { readonly error: ApiError }) {
         (isOfProvider && error.status < 500 ? messages.providerRefused : messages.errors[error.status]));
   return (
     <>
-      {own !== undefined && <p>{own}</p>}
-      {error.code !== "unreachable" && error.code !== "internal_error" && (
+      {own !== undefined && !isExact && <p>{own}</p>}
+      {(own === undefined || isExact) && <p class="wrap">{error.message}</p>}
+      {isOfProvider && own !== undefined && (
         <p class="wrap">
-          {isOfProvider && <span class="soft">{messages.providerSays} </span>}
-          {error.message}
+          <span class="soft">{messages.providerSays}</span> {error.message}
         </p>
       )}
       <p class="small soft wrap">
@@ -126,6 +129,7 @@ export function CopyButton({
         onClick={() => void copy()}
         aria-label={label && `${messages.copy}: ${label}`}
       >
+        <Icon name={isCopied ? "check" : "copy"} />
         {isCopied ? messages.copied : messages.copy}
       </button>
       <span class="hidden-text" role="status">
@@ -148,6 +152,7 @@ export function CopyText({
   return (
     <>
       <button type="button" class="button" onClick={() => void copy()}>
+        <Icon name={isCopied ? "check" : "copy"} />
         {isCopied ? messages.copied : children}
       </button>
       <span class="hidden-text" role="status">
@@ -184,11 +189,14 @@ async function writeClipboard(text: string): Promise<void> {
   if (before instanceof HTMLElement) before.focus();
 }
 
-/** Lines of code. They scroll if they are too long, also by keyboard. */
+/** Lines of code, with a button that copies them. They scroll if they are too long, also by keyboard. */
 export function Code({ code, label }: { readonly code: string; readonly label: string }) {
   return (
-    <pre class="code" tabIndex={0} role="group" aria-label={label}>
-      {code}
-    </pre>
+    <div class="code-block">
+      <pre class="code" tabIndex={0} role="group" aria-label={label}>
+        {code}
+      </pre>
+      <CopyButton text={code} label={label} />
+    </div>
   );
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
+import { Icon } from "./icon.js";
 
 /** The parts of every field. */
 export interface FieldProps {
@@ -98,11 +99,14 @@ export function TextField({
 export function AreaField({
   value,
   onValue,
+  isExample = false,
   area,
   ...frame
 }: FieldProps & {
   readonly value: string;
   readonly onValue: (value: string) => void;
+  /** Whether the text is an example, which what a person types replaces. */
+  readonly isExample?: boolean;
   readonly area?: AreaProps;
 }) {
   return (
@@ -113,6 +117,7 @@ export function AreaField({
           {...area}
           {...tied}
           value={value}
+          onFocus={({ currentTarget }) => isExample && currentTarget.select()}
           onInput={({ currentTarget }) => onValue(currentTarget.value)}
         />
       )}
@@ -135,13 +140,16 @@ export function ChoiceField({
     <Frame
       {...frame}
       render={(tied) => (
-        <select {...tied} value={value} onChange={({ currentTarget }) => onValue(currentTarget.value)}>
-          {choices.map(([each, text]) => (
-            <option key={each} value={each}>
-              {text}
-            </option>
-          ))}
-        </select>
+        <span class="select">
+          <select {...tied} value={value} onChange={({ currentTarget }) => onValue(currentTarget.value)}>
+            {choices.map(([each, text]) => (
+              <option key={each} value={each}>
+                {text}
+              </option>
+            ))}
+          </select>
+          <Icon name="choose" />
+        </span>
       )}
     />
   );

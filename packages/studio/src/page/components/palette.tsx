@@ -21,7 +21,7 @@ interface FoundGroup {
   readonly items: readonly Found[];
 }
 
-/** Finds pages, callers, models, and a request by its id. `onClose` gets whether the person has chosen something. */
+/** Finds pages, actions, callers, channels, models, and a request by its id. `onClose` gets whether the person has chosen something. */
 export function Palette({ onClose }: { readonly onClose: (hasChosen: boolean) => void }) {
   const messages = useMessages();
   const { search: text } = messages;
@@ -68,7 +68,7 @@ export function Palette({ onClose }: { readonly onClose: (hasChosen: boolean) =>
                     {(found: Found) => (
                       <Autocomplete.Item key={found.address} value={found} onClick={() => choose(found)}>
                         <span className="wrap">{found.label}</span>
-                        <span className="small soft">{found.hint}</span>
+                        {found.hint !== "" && <span className="small soft">{found.hint}</span>}
                       </Autocomplete.Item>
                     )}
                   </Autocomplete.Collection>
@@ -96,6 +96,7 @@ function toGroups(
   }));
   // The result may be that of the text before. A choice must never be one that the text does not find.
   const callers = result?.callers.filter(matches) ?? [];
+  const channels = result?.channels.filter(matches) ?? [];
   const models = result?.models.filter(matches) ?? [];
   const request = result?.request?.id === typed.trim() ? result.request : undefined;
   const requests =
@@ -108,16 +109,22 @@ function toGroups(
             address: addressOf("usage", { request: request.id }),
           },
         ];
+  const actions = [
+    { label: text.makeImage, hint: "", address: addressOf("try") },
+    { label: text.createCaller, hint: "", address: addressOf("callers", { create: "1" }) },
+    { label: text.showFailed, hint: "", address: addressOf("usage", { period: "24h", outcomes: "failed" }) },
+  ].filter(({ label }) => matches(label));
   return [
     { label: usage.requests, items: requests },
     { label: text.pages, items: pages },
+    { label: text.actions, items: actions },
     {
       label: views.callers,
-      items: callers.map((id) => ({
-        label: id,
-        hint: views.callers,
-        address: addressOf("callers", { caller: id }),
-      })),
+      items: callers.map((id) => ({ label: id, hint: "", address: addressOf("callers", { caller: id }) })),
+    },
+    {
+      label: views.channels,
+      items: channels.map((id) => ({ label: id, hint: "", address: addressOf("channels", { channel: id }) })),
     },
     {
       label: text.models,

@@ -2,6 +2,7 @@ import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useMessages } from "../messages/index.js";
 import { focusView } from "./focus.js";
+import { Icon } from "./icon.js";
 
 /** What a panel shows. */
 export interface PanelProps {
@@ -35,6 +36,7 @@ export function Panel({ label, title, fullTitle, head, onClose, children }: Pane
           {head}
         </div>
         <button type="button" class="button" onClick={onClose}>
+          <Icon name="close" />
           {messages.close}
         </button>
       </div>

@@ -5,7 +5,9 @@ import { LANGUAGES, type Language, useMessages } from "../messages/index.js";
 import { addressOf, followLink, type Place, VIEWS } from "../router.js";
 import { THEMES, useTheme } from "../settings.js";
 import { Announcer, announce } from "./announcer.js";
+import { ChoiceField } from "./field.js";
 import { focusView } from "./focus.js";
+import { Icon, Mark } from "./icon.js";
 import { Palette } from "./palette.js";
 
 /** What the frame of the page shows. */
@@ -20,7 +22,6 @@ export interface ShellProps {
 /** The frame: a rail with the views, and the view. */
 export function Shell({ place, session, language, onLanguage, children }: ShellProps) {
   const messages = useMessages();
-  const [theme, setTheme] = useTheme();
   useAnnouncedView(place.view === undefined ? messages.notFound : messages.views[place.view]);
   return (
     <div class="shell">
@@ -28,7 +29,10 @@ export function Shell({ place, session, language, onLanguage, children }: ShellP
         {messages.skip}
       </a>
       <header class="rail">
-        <p class="brand">{messages.brand}</p>
+        <p class="brand">
+          <Mark />
+          calotype
+        </p>
         <SearchButton />
         <nav aria-label={messages.viewsLabel}>
           <ul>
@@ -39,44 +43,53 @@ export function Shell({ place, session, language, onLanguage, children }: ShellP
                   onClick={followLink}
                   aria-current={place.view === view ? "page" : undefined}
                 >
+                  <Icon name={view} />
                   {messages.views[view]}
                 </a>
               </li>
             ))}
           </ul>
         </nav>
-        <div class="settings">
-          <select
-            aria-label={messages.languageLabel}
-            value={language}
-            onChange={({ currentTarget }) => onLanguage(currentTarget.value === "zh" ? "zh" : "en")}
-          >
-            {Object.entries(LANGUAGES).map(([code, { language: tag, languageName }]) => (
-              <option key={code} value={code} lang={tag}>
-                {languageName}
-              </option>
-            ))}
-          </select>
-          <select
-            aria-label={messages.theme.label}
-            value={theme}
-            onChange={({ currentTarget }) =>
-              setTheme(THEMES.find((other) => other === currentTarget.value) ?? "auto")
-            }
-          >
-            {THEMES.map((each) => (
-              <option key={each} value={each}>
-                {messages.theme[each]}
-              </option>
-            ))}
-          </select>
-        </div>
-        {session !== undefined && <AccessNote session={session} />}
+        <Settings language={language} onLanguage={onLanguage} session={session} />
       </header>
       <main class="view" id="view" tabIndex={-1}>
         {children}
       </main>
       <Announcer />
+    </div>
+  );
+}
+
+/** One menu for what a person sets once: the language and the theme. It also says who may do what here. */
+function Settings({
+  language,
+  onLanguage,
+  session,
+}: Pick<ShellProps, "language" | "onLanguage" | "session">) {
+  const messages = useMessages();
+  const [theme, setTheme] = useTheme();
+  return (
+    <div class="menu">
+      {session?.role === "viewer" && <p class="access">{messages.viewerShort}</p>}
+      <button type="button" class="button quiet" popovertarget="settings">
+        <Icon name="settings" />
+        {messages.settings}
+      </button>
+      <div class="settings" id="settings" popover="auto">
+        <ChoiceField
+          label={messages.languageLabel}
+          value={language}
+          onValue={(value) => onLanguage(value === "zh" ? "zh" : "en")}
+          choices={Object.entries(LANGUAGES).map(([code, { languageName }]) => [code, languageName])}
+        />
+        <ChoiceField
+          label={messages.theme.label}
+          value={theme}
+          onValue={(value) => setTheme(THEMES.find((other) => other === value) ?? "auto")}
+          choices={THEMES.map((each) => [each, messages.theme[each]])}
+        />
+        {session !== undefined && <AccessNote session={session} />}
+      </div>
     </div>
   );
 }
@@ -122,6 +135,7 @@ function SearchButton() {
         aria-keyshortcuts="Control+K Meta+K"
         onClick={() => setOpen(true)}
       >
+        <Icon name="search" />
         {text.open}
         <kbd aria-hidden="true">{IS_APPLE ? "⌘ K" : "Ctrl K"}</kbd>
       </button>

@@ -1,5 +1,6 @@
 import type { RepricedLine, RepriceResult } from "../../wire.js";
-import { formatAmount, formatCount, formatTime, padAmounts } from "../format.js";
+import { AmountCell } from "../components/amount-cell.js";
+import { formatAmount, formatCount, formatPlaces, formatTime, placesOf } from "../format.js";
 import { useMessages } from "../messages/index.js";
 
 /** What a period was charged and would have been charged, for each model and caller, and what could not be computed. */
@@ -21,7 +22,7 @@ export function RepriceResultView({ result }: { readonly result: RepriceResult }
         </div>
         <div>
           <dt>{text.change}</dt>
-          <dd class="figure">{signed(change)}</dd>
+          <dd class="figure">{signed(change, formatAmount(change))}</dd>
           <dd class="small soft">{toPercent(result, language)}</dd>
         </div>
         {costs !== undefined && (
@@ -80,16 +81,12 @@ function Lines({
   readonly count: number;
 }) {
   const { prices: text, language } = useMessages();
-  const [charges, newCharges, changes] = [
-    padAmounts(lines.map(({ charge }) => charge)),
-    padAmounts(lines.map(({ newCharge }) => newCharge)),
-    padAmounts(lines.map(({ change }) => change)),
-  ];
+  const places = placesOf(lines.flatMap(({ charge, newCharge, change }) => [charge, newCharge, change]));
   return (
     <section>
       <h3>{title}</h3>
       <div class="table-frame" tabIndex={0} role="group" aria-label={title}>
-        <table>
+        <table class="list">
           <thead>
             <tr>
               <th>{name}</th>
@@ -101,22 +98,22 @@ function Lines({
             </tr>
           </thead>
           <tbody>
-            {lines.map((line, index) => (
+            {lines.map((line) => (
               <tr key={line.name}>
                 <td class="name" title={line.name}>
                   {line.name}
                 </td>
-                <td class="number">{formatCount(line.requests, language)}</td>
-                <td class="number" data-pad={charges[index]}>
-                  {formatAmount(line.charge)}
+                <td class="number" data-label={text.requests}>
+                  {formatCount(line.requests, language)}
                 </td>
-                <td class="number" data-pad={newCharges[index]}>
-                  {formatAmount(line.newCharge)}
+                <AmountCell amount={line.charge} places={places} label={text.charged} />
+                <AmountCell amount={line.newCharge} places={places} label={text.wouldBe} />
+                <td class="number" data-label={text.change} title={line.change}>
+                  {signed(line.change, formatPlaces(line.change, places))}
                 </td>
-                <td class="number" data-pad={changes[index]}>
-                  {signed(line.change)}
+                <td class="number" data-label={text.notRepriced}>
+                  {formatCount(line.kept, language)}
                 </td>
-                <td class="number">{formatCount(line.kept, language)}</td>
               </tr>
             ))}
           </tbody>
@@ -129,9 +126,9 @@ function Lines({
   );
 }
 
-function signed(change: string): string {
-  if (change === "0") return "0";
-  const amount = formatAmount(change);
+/** With its sign, also if it is positive. */
+function signed(change: string, amount: string): string {
+  if (change === "0") return amount;
   return amount.startsWith("-") ? `−${amount.slice(1)}` : `+${amount}`;
 }
 

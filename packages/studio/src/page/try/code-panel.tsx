@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { EstimateQuery } from "../../wire.js";
-import { Code, CopyButton } from "../components/feedback.js";
+import { Code } from "../components/feedback.js";
 import { useMessages } from "../messages/index.js";
 import { CODE_KINDS, type CodeKind, writeCode } from "./code.js";
 
@@ -21,7 +21,6 @@ export function CodePanel({ query, baseUrl }: { readonly query: EstimateQuery; r
               </button>
             ))}
           </div>
-          <CopyButton text={code} label={kind} />
         </div>
         <Code code={code} label={kind} />
         <p class="small soft">{text.codeHint}</p>

@@ -33,6 +33,7 @@ export function Composer({ models, draft, onDraft, problemOf }: ComposerProps) {
         label={text.prompt}
         value={draft.prompt}
         onValue={set("prompt")}
+        isExample={draft.prompt === text.examplePrompt}
         problem={problemOf("prompt")}
         hint={text.promptHint}
         area={{ class: "prompt", rows: 5, autofocus: true }}

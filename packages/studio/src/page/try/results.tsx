@@ -1,10 +1,13 @@
 import { useEffect, useState } from "preact/hooks";
 import type { UsageRecord } from "../../wire.js";
+import type { ApiError } from "../api.js";
 import { Derivation } from "../components/derivation.js";
 import { CopyButton, ErrorText } from "../components/feedback.js";
+import { useUnits, withUnit } from "../currency.js";
 import { formatAmount, shorten } from "../format.js";
 import { useMessages } from "../messages/index.js";
-import { addressOf, followLink } from "../router.js";
+import { addressOf, followLink, type View } from "../router.js";
+import example from "./example.svg";
 import type { MadeImage, Run, RunCharge } from "./run.js";
 import { readPixels } from "./sizes.js";
 
@@ -13,10 +16,10 @@ export function Results({ groups }: { readonly groups: readonly (readonly Run[])
   const { try: text } = useMessages();
   if (groups.length === 0) {
     return (
-      <div class="empty">
-        <p>{text.empty}</p>
-        <p class="soft">{text.emptyHint}</p>
-      </div>
+      <figure class="image example">
+        <img src={example} width={800} height={450} alt={text.imageAlt(1, text.examplePrompt)} />
+        <figcaption>{text.emptyHint}</figcaption>
+      </figure>
     );
   }
   return (
@@ -51,14 +54,7 @@ function RunResult({ run }: { readonly run: Run }) {
           <Placeholder key={index} size={run.pixels} />
         ))}
       </div>
-      {run.error !== undefined && (
-        <div class="notice bad" role="alert">
-          <p>
-            <strong>{text.failed}</strong>
-          </p>
-          <ErrorText error={run.error} />
-        </div>
-      )}
+      {run.error !== undefined && <RunError error={run.error} charge={run.charge} />}
       {run.imageErrors.length > 0 && (
         <div class="notice bad" role="alert">
           <p>{text.partlyFailed(run.imageErrors.length)}</p>
@@ -73,7 +69,9 @@ function RunResult({ run }: { readonly run: Run }) {
       )}
       <div role="status">
         {run.isStopped === true && <p class="notice">{text.stopped}</p>}
-        {run.charge !== undefined && !isBrief(run.charge) && <ChargeOf charge={run.charge} />}
+        {run.error === undefined && run.charge !== undefined && !isBrief(run.charge) && (
+          <ChargeOf charge={run.charge} />
+        )}
       </div>
       {typeof run.charge === "object" && <HowCharged record={run.charge} />}
       {run.requestId !== undefined && (
@@ -91,6 +89,38 @@ function RunResult({ run }: { readonly run: Run }) {
         </p>
       )}
     </article>
+  );
+}
+
+/** Where a person does something about an error. */
+const PLACES: Readonly<Record<string, View>> = {
+  insufficient_quota: "callers",
+  rate_limit_exceeded: "callers",
+  model_not_priced: "prices",
+  model_paused: "channels",
+  upstream_rate_limited: "channels",
+  upstream_quota_exceeded: "channels",
+  upstream_authentication_failed: "channels",
+  upstream_unreachable: "channels",
+  upstream_timeout: "channels",
+};
+
+/** What happened, what was spent, and one thing to do, each once. */
+function RunError({ error, charge }: { readonly error: ApiError; readonly charge: RunCharge | undefined }) {
+  const { try: text, views } = useMessages();
+  const place = PLACES[error.code];
+  return (
+    <div class="notice bad" role="alert">
+      <ErrorText error={error} />
+      {typeof charge === "string" && charge !== "reading" && <p>{text.chargeStates[charge]}</p>}
+      {place !== undefined && (
+        <p>
+          <a href={addressOf(place)} onClick={followLink}>
+            {views[place]}
+          </a>
+        </p>
+      )}
+    </div>
   );
 }
 
@@ -114,7 +144,9 @@ function RunProgress({ run }: { readonly run: Run }) {
     ? run.images.length === 0
       ? text.waiting
       : text.imageOf(run.images.length, Math.max(run.asked, run.images.length))
-    : text.done(run.images.length);
+    : run.error === undefined
+      ? text.done(run.images.length)
+      : text.failed;
   return (
     <p class="soft">
       <span class="number">{text.seconds((elapsed / 1000).toFixed(1))}</span> ·{" "}
@@ -169,12 +201,13 @@ const DEFAULT_SIDE = 2048;
 
 function ChargeOf({ charge }: { readonly charge: RunCharge }) {
   const { try: text, usage } = useMessages();
+  const { unit, unitOf } = useUnits();
   if (typeof charge === "string") return <p>{text.chargeStates[charge]}</p>;
   if (charge.charge === null) return <p class="soft">{text.priceFree}</p>;
   return (
     <>
       <p class="price">
-        {text.charge} <strong>{formatAmount(charge.charge)}</strong>
+        {text.charge} <strong>{withUnit(formatAmount(charge.charge), unit ?? unitOf(charge.model))}</strong>
       </p>
       {charge.state !== "settled" && <p class="soft">{usage[charge.state]}</p>}
     </>

@@ -25,9 +25,9 @@ export interface Bench {
 
 const MAX_GROUPS = 10;
 
-/** Keeps the draft and the runs of this page. Old runs are forgotten, with their images. */
-export function useBench(): Bench {
-  const [draft, setDraft] = useState<Draft>(EMPTY_DRAFT);
+/** Keeps the draft, which begins with an example, and the runs of this page. Old runs are forgotten, with their images. */
+export function useBench(examplePrompt: string): Bench {
+  const [draft, setDraft] = useState<Draft>({ ...EMPTY_DRAFT, prompt: examplePrompt });
   const [groups, setGroups] = useState<readonly (readonly Run[])[]>([]);
   const abort = useRef<AbortController | undefined>(undefined);
   const closed = useRef(new AbortController());

@@ -1,12 +1,15 @@
 import { scaleBand, scaleLinear } from "d3-scale";
-import { line } from "d3-shape";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { UsageReport, UsageSums } from "../../wire.js";
+import { line as drawLine } from "d3-shape";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { UsageLine, UsageReport, UsageSums } from "../../wire.js";
+import { useUnits } from "../currency.js";
 import { useMessages } from "../messages/index.js";
 import { BucketText, chooseTicks } from "./bucket-text.js";
-import { MEASURE_RULES, MEASURES, type Part } from "./measures.js";
+import { nameOf } from "./lines-table.js";
+import { MEASURE_RULES, MEASURES } from "./measures.js";
 import type { Span } from "./period.js";
 import { goTo, type Selection } from "./selection.js";
+import { hasSeries, MAX_SERIES, Swatch } from "./series.js";
 
 /** One measure over time: bars from zero, or lines, with the period before as a thin line. Selecting a bar filters the view. */
 export function Chart({
@@ -21,6 +24,8 @@ export function Chart({
   const { measure, span } = selection;
   const { buckets, total } = report.series;
   const { isFlat } = readValues(report, selection);
+  const { isMixed } = useUnits();
+  const isUnsummed = isMixed && measure === "spend" && selection.filters.model === undefined;
   return (
     <figure class="chart">
       <figcaption>
@@ -37,7 +42,9 @@ export function Chart({
           ))}
         </div>
       </figcaption>
-      {isFlat || buckets.length < 2 ? (
+      {isUnsummed ? (
+        <p class="soft">{text.severalCurrencies}</p>
+      ) : isFlat || buckets.length < 2 ? (
         // No chart where a number is enough.
         <p class="chart-value">
           {text.measures[measure]}: {MEASURE_RULES[measure].write(total.sums, messages)}
@@ -97,7 +104,7 @@ function Plot({ report, selection, onSelect }: PlotProps) {
     .paddingOuter(0.1);
   const xOf = (index: number): number => (xScale(index) ?? 0) + xScale.bandwidth() / 2;
   const path = (values: readonly (number | undefined)[]): string | undefined =>
-    line<number | undefined>()
+    drawLine<number | undefined>()
       .defined((value) => value !== undefined)
       .x((_value, index) => xOf(index))
       .y((value) => yScale(value ?? 0))(values) ?? undefined;
@@ -117,19 +124,24 @@ function Plot({ report, selection, onSelect }: PlotProps) {
     const x = clientX - element.getBoundingClientRect().left - left;
     return Math.max(0, Math.min(buckets.length - 1, Math.floor(x / xScale.step())));
   };
+  const hasParts = parts[0]?.name.startsWith("series") === true;
+  const hint = useId();
   const hasBefore = before.some((value) => value !== undefined && value > 0);
   const labels = placeLabels([
     ...(rules.kind === "lines"
-      ? parts.map(({ name, values }) => ({ name, y: yScale(lastOf(values) ?? 0), text: text.parts[name] }))
+      ? parts.map(({ name, values }) => ({
+          name,
+          y: yScale(lastOf(values) ?? 0),
+          text: text.parts[name] ?? "",
+        }))
       : []),
     ...(hasBefore ? [{ name: "before", y: yScale(lastOf(before) ?? 0), text: text.previousLine }] : []),
   ]);
 
   return (
     <>
-      <p class="chart-value">
-        {describe(at)} <span class="small soft">{text.chartHint}</span>
-      </p>
+      <p class="chart-value">{describe(at)}</p>
+      {hasParts && <Legend report={report} selection={selection} at={at} />}
       <div
         ref={frame}
         class="chart-frame"
@@ -140,6 +152,8 @@ function Plot({ report, selection, onSelect }: PlotProps) {
         aria-valuemax={buckets.length - 1}
         aria-valuenow={at}
         aria-valuetext={describe(at)}
+        aria-describedby={hint}
+        title={text.chartHint}
         onKeyDown={(event) => {
           const next = KEYS[event.key]?.(at, buckets.length);
           if (next !== undefined) choose(next);
@@ -151,6 +165,9 @@ function Plot({ report, selection, onSelect }: PlotProps) {
         onPointerLeave={() => setChosen(undefined)}
         onClick={(event) => onSelect(buckets[indexAt(event.clientX, event.currentTarget)])}
       >
+        <span id={hint} class="hidden-text">
+          {text.chartHint}
+        </span>
         <svg viewBox={`0 0 ${width} ${HEIGHT}`} width={width} height={HEIGHT} aria-hidden="true">
           {buckets.map(({ from }, index) => (
             <rect
@@ -175,7 +192,7 @@ function Plot({ report, selection, onSelect }: PlotProps) {
                 bars.map(([low, high], index) => (
                   <rect
                     key={`${name} ${buckets[index]?.from}`}
-                    class={`bar-part ${name}${isSelected[index] ? " selected" : ""}`}
+                    class={`bar-part ${name}${isSelected.includes(true) && !isSelected[index] ? " faded" : ""}`}
                     x={xScale(index)}
                     y={yScale(high)}
                     width={xScale.bandwidth()}
@@ -231,7 +248,7 @@ const KEYS: Readonly<Record<string, (at: number, length: number) => number>> = {
 /** The values of the parts in each bucket, and those of the period before. */
 interface Values {
   readonly parts: readonly {
-    readonly name: Part["name"];
+    readonly name: string;
     readonly values: readonly (number | undefined)[];
   }[];
   readonly before: readonly (number | undefined)[];
@@ -240,10 +257,17 @@ interface Values {
   readonly isFlat: boolean;
 }
 
-function readValues(report: UsageReport, { measure }: Selection): Values {
-  const rules = MEASURE_RULES[measure];
+function readValues(report: UsageReport, selection: Selection): Values {
+  const rules = MEASURE_RULES[selection.measure];
   const { points } = report.series.total;
-  const parts = rules.parts.map(({ name, valueOf }) => ({ name, values: points.map(valueOf) }));
+  const lines = listParts(report, selection);
+  const parts =
+    lines.length === 0
+      ? rules.parts.map(({ name, valueOf }) => ({ name, values: points.map(valueOf) }))
+      : lines.map((line, index) => ({
+          name: `series-${Math.min(index, MAX_SERIES)}`,
+          values: line.points.map((sums) => rules.before(sums)),
+        }));
   // The period before may have another number of days, for example that of a month.
   const before = (report.previous?.total.points ?? []).slice(0, points.length).map(rules.before);
   const sumUp = (sums: UsageSums): number =>
@@ -251,6 +275,41 @@ function readValues(report: UsageReport, { measure }: Selection): Values {
   const tops = rules.kind === "bars" ? points.map(sumUp) : parts.flatMap(({ values }) => values);
   const highest = Math.max(0, ...[...tops, ...before].map((value) => value ?? 0));
   return { parts, before, highest, isFlat: highest === 0 };
+}
+
+/** The lines of the table that have a part of their own in each bar, and the sum of the others. Empty: the bars have none. */
+function listParts({ series: { lines, others } }: UsageReport, selection: Selection): readonly UsageLine[] {
+  return hasSeries(selection) ? [...lines, ...(others === undefined ? [] : [others])] : [];
+}
+
+/** The parts of the bar that is chosen, each with its value. The colors are also in the table below. */
+function Legend({
+  report,
+  selection,
+  at,
+}: Pick<PlotProps, "report" | "selection"> & { readonly at: number }) {
+  const messages = useMessages();
+  const { by, measure } = selection;
+  const { others } = report.series;
+  const { before: valueOf, writeTick } = MEASURE_RULES[measure];
+  return (
+    <ul class="legend">
+      {listParts(report, selection).map((line, index) => {
+        const sums = line.points[at];
+        return (
+          <li key={line === others ? "" : `=${line.key}`}>
+            <Swatch series={index} />
+            <bdi class="chip-value">
+              {line === others ? messages.usage.others(others.count) : nameOf(by, line.key, messages)}
+            </bdi>
+            <span class="number soft">
+              {sums === undefined ? "–" : writeTick(valueOf(sums) ?? 0, messages)}
+            </span>
+          </li>
+        );
+      })}
+    </ul>
+  );
 }
 
 /** The low and the high end of each part in each bucket, one on top of the other. */

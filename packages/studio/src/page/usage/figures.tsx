@@ -1,6 +1,9 @@
-import type { UsageSums } from "../../wire.js";
+import type { ComponentChildren } from "preact";
+import type { UsageReport, UsageSums } from "../../wire.js";
+import { useUnits } from "../currency.js";
 import { formatCount, formatDuration, formatLargeAmount } from "../format.js";
 import { type Messages, useMessages } from "../messages/index.js";
+import { followLink } from "../router.js";
 import { countFailing } from "./measures.js";
 
 /** The sums of a time, and of the time with which it is compared. */
@@ -10,22 +13,41 @@ export interface FigureSums {
 }
 
 /** The figures of a period, each with its change over the period before. Cost and margin are shown where a cost is known. */
-export function Figures({ now, before }: FigureSums) {
+export function Figures({
+  now,
+  before,
+  charges,
+  refused,
+  refusedAddress,
+}: FigureSums & {
+  /** Of each currency, if there are several. */
+  readonly charges: UsageReport["charges"];
+  /** The number of requests that reached no provider, which are in no other figure. */
+  readonly refused: number | undefined;
+  /** Where they are listed. */
+  readonly refusedAddress: string;
+}) {
   const messages = useMessages();
   const { usage: text, language } = messages;
+  const { named } = useUnits();
   return (
     <dl class="figures">
-      <Figure
-        name={text.spend}
-        value={formatLargeAmount(now.charge, language)}
-        exact={now.charge}
-        change={changeOf(
-          Number(now.charge),
-          Number(before?.charge ?? 0),
-          before && formatLargeAmount(before.charge, language),
-          messages,
-        )}
-      />
+      {charges !== undefined ? (
+        <Charges charges={charges} />
+      ) : (
+        <Figure
+          isMain
+          name={named(text.spend)}
+          value={formatLargeAmount(now.charge, language)}
+          exact={now.charge}
+          change={changeOf(
+            Number(now.charge),
+            Number(before?.charge ?? 0),
+            before && formatLargeAmount(before.charge, language),
+            messages,
+          )}
+        />
+      )}
       <Figure
         name={text.images}
         value={formatCount(now.images, language)}
@@ -40,7 +62,13 @@ export function Figures({ now, before }: FigureSums) {
         name={text.failureRate}
         value={showRate(now, messages)}
         change={changeOfRate(now, before, messages)}
-      />
+      >
+        {refused !== undefined && refused > 0 && (
+          <a href={refusedAddress} onClick={followLink}>
+            {text.andRefused(formatCount(refused, language))}
+          </a>
+        )}
+      </Figure>
       <Figure
         name={text.medianTime}
         value={showMedian(now, messages)}
@@ -51,9 +79,26 @@ export function Figures({ now, before }: FigureSums) {
           messages,
         )}
       />
-      {now.costs !== undefined && <CostFigures costs={now.costs} requests={now.requests} />}
+      {now.costs !== undefined && charges === undefined && (
+        <CostFigures costs={now.costs} requests={now.requests} />
+      )}
     </dl>
   );
+}
+
+/** The spend in each currency. Amounts of different currencies are not added up. */
+function Charges({ charges }: { readonly charges: NonNullable<UsageReport["charges"]> }) {
+  const { usage: text, language } = useMessages();
+  return charges.map(({ currency, charge }) => (
+    <Figure
+      key={currency}
+      isMain
+      name={currency === "" ? text.spend : text.inUnit(text.spend, currency)}
+      value={formatLargeAmount(charge, language)}
+      exact={charge}
+      change=""
+    />
+  ));
 }
 
 /** What the operator pays and keeps, of the requests whose cost is known. */
@@ -86,16 +131,20 @@ interface FigureTexts {
   readonly change: string;
   /** The value before it was rounded. */
   readonly exact?: string;
+  /** Whether it is the figure that matters most. */
+  readonly isMain?: boolean;
+  readonly children?: ComponentChildren;
 }
 
-function Figure({ name, value, change, exact }: FigureTexts) {
+function Figure({ name, value, change, exact, isMain = false, children }: FigureTexts) {
   return (
-    <div>
+    <div class={isMain ? "main" : undefined}>
       <dt>{name}</dt>
       <dd class="figure" title={exact}>
         {value}
       </dd>
       <dd class="small soft">{change}</dd>
+      {children && <dd class="small">{children}</dd>}
     </div>
   );
 }

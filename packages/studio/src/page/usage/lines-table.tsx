@@ -1,8 +1,10 @@
 import { useRef, useState } from "preact/hooks";
 import type { UsageLine, UsageReport, UsageSums } from "../../wire.js";
+import { AmountCell } from "../components/amount-cell.js";
 import { Failure, Loading, StaleNote } from "../components/feedback.js";
 import { TextField } from "../components/field.js";
-import { formatAmount, formatCount, formatNumber, formatSeconds, padAmounts } from "../format.js";
+import { useUnits } from "../currency.js";
+import { formatCount, formatNumber, formatSeconds, placesOf } from "../format.js";
 import { type Messages, useMessages } from "../messages/index.js";
 import { followLink } from "../router.js";
 import type { Loaded } from "../use-data.js";
@@ -15,6 +17,7 @@ import {
   type Selection,
   withFilter,
 } from "./selection.js";
+import { hasSeries, MAX_SERIES, Swatch } from "./series.js";
 
 /** The usage of each caller, model, channel, end user or value of a tag. Selecting a line filters the view. */
 export function LinesTable({
@@ -87,42 +90,42 @@ function TagForm({ tagKey, onShow }: { readonly tagKey: string; readonly onShow:
 
 function Table({ selection, report }: { readonly selection: Selection; readonly report: UsageReport }) {
   const { usage: text } = useMessages();
+  const { named } = useUnits();
   const { by } = selection;
   const { lines, others } = report.series;
-  const all = [...lines, ...(others === undefined ? [] : [others])];
-  const pads = padAmounts(all.map(({ sums }) => sums.charge));
-  const hasCosts = all.some(({ sums }) => sums.costs !== undefined);
-  const costPads = padAmounts(all.map(({ sums }) => sums.costs?.cost ?? ""));
-  const marginPads = padAmounts(all.map(({ sums }) => sums.costs?.margin ?? ""));
-  /** What is written after the amounts of a line. */
-  const padsOf = (index: number): LinePads => ({
-    charge: pads[index],
-    costs: hasCosts ? { cost: costPads[index], margin: marginPads[index] } : undefined,
-  });
+  const all = [...lines, ...(others === undefined ? [] : [others])].map(({ sums }) => sums);
+  const places: Places = {
+    charge: placesOf(all.map(({ charge }) => charge)),
+    cost: all.some(({ costs }) => costs !== undefined)
+      ? placesOf(all.flatMap(({ costs }) => [costs?.cost, costs?.margin]))
+      : undefined,
+  };
   return (
     <div class="table-frame" tabIndex={0} role="group" aria-label={text.dimensions[by]}>
-      <table>
+      <table class="list">
         <thead>
           <tr>
             <th>{text.dimensions[by]}</th>
-            <th class="number">{text.spend}</th>
-            {hasCosts && <th class="number">{text.cost}</th>}
-            {hasCosts && <th class="number">{text.margin}</th>}
+            <th class="number">{named(text.spend)}</th>
+            {places.cost !== undefined && <th class="number">{named(text.cost)}</th>}
+            {places.cost !== undefined && <th class="number">{named(text.margin)}</th>}
             <th class="number">{text.images}</th>
             <th class="number">{text.requests}</th>
-            <th class="number">{text.inUnit(text.failureRate, "%")}</th>
-            <th class="number">{text.inUnit(text.medianTime, text.secondsUnit)}</th>
-            <th class="number">{text.inUnit(text.p95Time, text.secondsUnit)}</th>
+            <th class="number aside">{text.inUnit(text.failureRate, "%")}</th>
+            <th class="number aside">{text.inUnit(text.medianTime, text.secondsUnit)}</th>
+            <th class="number aside">{text.inUnit(text.p95Time, text.secondsUnit)}</th>
           </tr>
         </thead>
         <tbody>
           {lines.map((line, index) => (
-            <Line key={line.key} line={line} pads={padsOf(index)} selection={selection} />
+            <Line key={line.key} line={line} series={index} places={places} selection={selection} />
           ))}
           {others !== undefined && (
             <tr>
-              <td class="soft">{text.others(others.count)}</td>
-              <SumCells sums={others.sums} pads={padsOf(lines.length)} />
+              <td class="soft">
+                <Swatch series={MAX_SERIES} /> {text.others(others.count)}
+              </td>
+              <SumCells sums={others.sums} places={places} unit={undefined} isSum={by !== "model"} />
             </tr>
           )}
         </tbody>
@@ -131,28 +134,34 @@ function Table({ selection, report }: { readonly selection: Selection; readonly 
   );
 }
 
-/** See `padAmounts`. `costs` is absent if the table has no costs. */
-interface LinePads {
-  readonly charge: string | undefined;
-  readonly costs: { readonly cost: string | undefined; readonly margin: string | undefined } | undefined;
+/** The decimals of the amounts. `cost` is `undefined` if the table has no costs. */
+interface Places {
+  readonly charge: number;
+  readonly cost: number | undefined;
 }
 
 function Line({
   line: { key, sums },
-  pads,
+  series,
+  places,
   selection,
 }: {
   readonly line: UsageLine;
-  readonly pads: LinePads;
+  /** Its place in the table, which is that of its part in the chart. */
+  readonly series: number;
+  readonly places: Places;
   readonly selection: Selection;
 }) {
   const messages = useMessages();
+  const { unitOf } = useUnits();
   const { by, tagKey, filters } = selection;
   const value = by === "tag" ? `${tagKey}=${key}` : key;
   const isChosen = filters[by] === value;
+  const model = by === "model" ? key : filters.model;
   return (
     <tr class={isChosen ? "chosen" : undefined}>
       <td class="wrap">
+        {hasSeries(selection) && <Swatch series={series} />}
         <a
           class={key === "" ? "unnamed" : undefined}
           href={addressOfSelection(withFilter(selection, by, isChosen ? undefined : value))}
@@ -162,43 +171,71 @@ function Line({
           <bdi>{nameOf(by, value, messages)}</bdi>
         </a>
       </td>
-      <SumCells sums={sums} pads={pads} />
+      <SumCells
+        sums={sums}
+        places={places}
+        unit={model === undefined ? undefined : unitOf(model)}
+        isSum={model === undefined}
+      />
     </tr>
   );
 }
 
-function SumCells({ sums, pads }: { readonly sums: UsageSums; readonly pads: LinePads }) {
+function SumCells({
+  sums,
+  places,
+  unit,
+  isSum,
+}: {
+  readonly sums: UsageSums;
+  readonly places: Places;
+  readonly unit: string | undefined;
+  /** Whether the amounts are those of several models. */
+  readonly isSum: boolean;
+}) {
   const messages = useMessages();
+  const { usage: text } = messages;
+  const { isMixed } = useUnits();
+  const isUnknown = isSum && isMixed;
+  const failing = text.inUnit(text.failureRate, "%");
   return (
     <>
-      <td class="number" data-pad={pads.charge}>
-        {formatAmount(sums.charge)}
+      <AmountCell
+        amount={isUnknown ? undefined : sums.charge}
+        places={places.charge}
+        label={text.spend}
+        unit={unit}
+      />
+      {places.cost !== undefined && (
+        <>
+          <AmountCell
+            amount={isUnknown ? undefined : sums.costs?.cost}
+            places={places.cost}
+            label={text.cost}
+          />
+          <AmountCell
+            amount={isUnknown ? undefined : sums.costs?.margin}
+            places={places.cost}
+            label={text.margin}
+          />
+        </>
+      )}
+      <td class="number" data-label={text.images}>
+        {formatCount(sums.images, messages.language)}
       </td>
-      {pads.costs !== undefined && <AmountCell amount={sums.costs?.cost} pad={pads.costs.cost} />}
-      {pads.costs !== undefined && <AmountCell amount={sums.costs?.margin} pad={pads.costs.margin} />}
-      <td class="number">{formatCount(sums.images, messages.language)}</td>
-      <td class="number">{formatCount(sums.requests, messages.language)}</td>
-      <td class="number">
+      <td class="number" data-label={text.requests}>
+        {formatCount(sums.requests, messages.language)}
+      </td>
+      <td class="number aside" data-label={failing}>
         {sums.requests === 0 ? "–" : formatNumber(rateOf(sums) * 100, messages.language)}
       </td>
-      <td class="number">{showSeconds(sums.medianMs, messages)}</td>
-      <td class="number">{showSeconds(sums.p95Ms, messages)}</td>
+      <td class="number aside" data-label={text.inUnit(text.medianTime, text.secondsUnit)}>
+        {showSeconds(sums.medianMs, messages)}
+      </td>
+      <td class="number aside" data-label={text.inUnit(text.p95Time, text.secondsUnit)}>
+        {showSeconds(sums.p95Ms, messages)}
+      </td>
     </>
-  );
-}
-
-/** `undefined`: the amount is not known. */
-function AmountCell({
-  amount,
-  pad,
-}: {
-  readonly amount: string | undefined;
-  readonly pad: string | undefined;
-}) {
-  return (
-    <td class="number" data-pad={amount === undefined ? undefined : pad}>
-      {amount === undefined ? "–" : formatAmount(amount)}
-    </td>
   );
 }
 

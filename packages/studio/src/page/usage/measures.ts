@@ -7,8 +7,8 @@ export const MEASURES = ["spend", "images", "requests", "failures", "time"] as c
 export type Measure = (typeof MEASURES)[number];
 
 /** One of the parts of which a bar consists, from below, or one line. */
-export interface Part {
-  readonly name: "main" | "failing" | "refused" | "failed" | "median" | "p95";
+interface Part {
+  readonly name: string;
   /** For its place in the chart only. `undefined`: there is nothing to show, such as the median of no requests. */
   readonly valueOf: (sums: UsageSums) => number | undefined;
 }

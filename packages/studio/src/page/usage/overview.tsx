@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import type { CallerRows, GatewayStatus, UsageReport } from "../../wire.js";
 import { call } from "../api.js";
 import { Status } from "../components/feedback.js";
+import { useUnits } from "../currency.js";
 import { formatCount, formatLargeAmount } from "../format.js";
 import { useMessages } from "../messages/index.js";
 import { addressOf, followLink } from "../router.js";
@@ -57,6 +58,7 @@ function Health() {
 
 function Yesterday() {
   const { usage: text, language } = useMessages();
+  const { unit } = useUnits();
   const period = toPeriod("yesterday", Date.now());
   const { from, to, bucket, timeZone } = period;
   const search = new URLSearchParams({ from, to, bucket, timeZone }).toString();
@@ -68,11 +70,14 @@ function Yesterday() {
       address={addressOf("usage", { period: "yesterday" })}
       more={text.show}
     >
-      {({ series: { total } }) => (
+      {({ series: { total }, charges = [{ currency: unit ?? "", charge: total.sums.charge }] }) => (
         <>
-          <strong class="spent" title={total.sums.charge}>
-            {formatLargeAmount(total.sums.charge, language)}
-          </strong>
+          {charges.map(({ currency, charge }) => (
+            <strong key={currency} class="spent" title={charge}>
+              {formatLargeAmount(charge, language)}
+              {currency !== "" && <span class="small"> {currency}</span>}
+            </strong>
+          ))}
           <span class="small soft">
             {text.imageCount(formatCount(total.sums.images, language))} ·{" "}
             {text.requestCount(formatCount(total.sums.requests, language))}

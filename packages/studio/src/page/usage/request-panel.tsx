@@ -1,10 +1,19 @@
 import { addDecimals, formatDecimal, negateDecimal, readDecimal } from "@calotype/core/stores";
 import { type ComponentChildren, Fragment } from "preact";
-import type { CallCost, CostLine, FoundRequest, RefusedRequest, UsageRecord } from "../../wire.js";
+import type {
+  CallCost,
+  CostLine,
+  FoundRequest,
+  ImageLinks,
+  RefusedRequest,
+  UsageRecord,
+} from "../../wire.js";
 import { call } from "../api.js";
 import { Derivation, writeDerivation } from "../components/derivation.js";
 import { Code, CopyButton, CopyText, Failure, Loading, Status } from "../components/feedback.js";
+import { Icon } from "../components/icon.js";
 import { Panel } from "../components/panel.js";
+import { useUnits, withUnit } from "../currency.js";
 import { formatAmount, formatCount, formatDuration, formatTime, shorten } from "../format.js";
 import { type Messages, useMessages } from "../messages/index.js";
 import { addressOf } from "../router.js";
@@ -78,6 +87,7 @@ function Details({ record }: { readonly record: UsageRecord }) {
   return (
     <>
       <Facts record={record} />
+      {record.task !== undefined && record.images > 0 && <StoredImages record={record} task={record.task} />}
       <section class="section">
         <h3>{text.howCharged}</h3>
         {derivation === undefined ? (
@@ -107,13 +117,40 @@ function Details({ record }: { readonly record: UsageRecord }) {
   );
 }
 
+/** The images of a task by the links of its result, as long as it is kept. The page shows those of its own origin. */
+function StoredImages({ record: { caller }, task }: { readonly record: UsageRecord; readonly task: string }) {
+  const { usage: text } = useMessages();
+  const path = `tasks/${encodeURIComponent(caller)}/${encodeURIComponent(task)}/links`;
+  const { data } = useData(path, (signal) => call<ImageLinks>(path, { signal }));
+  if (data === undefined || data.links.length === 0) return null;
+  return (
+    <section class="section">
+      <h3>{text.storedImages}</h3>
+      <ul class="thumbnails">
+        {data.links.map((link, index) => (
+          <li key={link}>
+            <a href={link} target="_blank" rel="noreferrer">
+              {new URL(link).origin === location.origin && (
+                <img src={link} alt="" loading="lazy" width="96" height="96" />
+              )}
+              {text.openImage(index + 1)} <Icon name="open" />
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
 function Facts({ record }: { readonly record: UsageRecord }) {
   const { usage: text } = useMessages();
+  const { unit: one, unitOf } = useUnits();
   const { caller, model, endUser, tags = {}, task } = record;
+  const unit = one ?? unitOf(model);
   const upstreamId = record.state === "settled" ? record.upstreamRequestId : undefined;
   const facts: readonly Fact[] = [
     [text.result, <OutcomeOf key="result" record={record} />],
-    [text.charge, record.charge === null ? "–" : formatAmount(record.charge)],
+    [text.charge, record.charge === null ? "–" : withUnit(formatAmount(record.charge), unit)],
     ...listCosts(record, text),
     [text.images, record.images],
     [text.dimensions.caller, <bdi key="caller">{caller}</bdi>],

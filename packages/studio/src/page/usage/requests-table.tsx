@@ -1,15 +1,18 @@
 import { useRef, useState } from "preact/hooks";
-import type { RecordPage, UsageRecord } from "../../wire.js";
+import type { RecordPage, RefusalList, UsageRecord } from "../../wire.js";
 import { type ApiError, BASE, call } from "../api.js";
 import { ActionButton } from "../components/action-button.js";
+import { AmountCell } from "../components/amount-cell.js";
 import { ActionFailure, Failure, Loading } from "../components/feedback.js";
 import { ChoiceField } from "../components/field.js";
 import { useNextFocus } from "../components/focus.js";
-import { formatAmount, formatCount, formatSeconds, formatShortTime, padAmounts, shorten } from "../format.js";
+import { useUnits } from "../currency.js";
+import { formatCount, formatSeconds, formatShortTime, placesOf, shorten } from "../format.js";
 import { useMessages } from "../messages/index.js";
 import { followLink } from "../router.js";
-import { toApiError, useData } from "../use-data.js";
+import { type Loaded, toApiError, useData } from "../use-data.js";
 import { OUTCOMES, OutcomeOf } from "./outcome.js";
+import { countRefused, RefusedTable } from "./refused-table.js";
 import { addressOfSelection, goTo, type Selection, SORTS, withFilter } from "./selection.js";
 
 /** How many records the server exports. */
@@ -21,6 +24,7 @@ export function RequestsTable({
   search,
   round,
   count,
+  refused,
 }: {
   readonly selection: Selection;
   readonly search: string;
@@ -28,8 +32,12 @@ export function RequestsTable({
   readonly round: number;
   /** How many requests there are, if it is known. */
   readonly count: number | undefined;
+  /** The requests that reached no provider. */
+  readonly refused: Loaded<RefusalList>;
 }) {
   const { usage: text, language } = useMessages();
+  const { isRefused } = selection;
+  const refusedCount = refused.data && countRefused(refused.data);
   const latest = useRef<RecordPage>({ records: [] });
   return (
     <section class="section">
@@ -39,6 +47,45 @@ export function RequestsTable({
       <p class="hidden-text" role="status">
         {count !== undefined && text.requestCount(formatCount(count, language))}
       </p>
+      <div class="segments" role="group" aria-label={text.requests}>
+        {[false, true].map((each) => (
+          <button
+            key={String(each)}
+            type="button"
+            aria-pressed={isRefused === each ? "true" : "false"}
+            onClick={() => goTo({ ...selection, isRefused: each })}
+          >
+            {each ? text.refusedBefore : text.reachedProvider}{" "}
+            {each && refusedCount !== undefined && formatCount(refusedCount, language)}
+          </button>
+        ))}
+      </div>
+      {isRefused ? (
+        <RefusedTable refused={refused} selection={selection} />
+      ) : (
+        <Records selection={selection} search={search} round={round} count={count} latest={latest} />
+      )}
+    </section>
+  );
+}
+
+/** The requests that have a record, with what selects and sorts them. */
+function Records({
+  selection,
+  search,
+  round,
+  count,
+  latest,
+}: {
+  readonly selection: Selection;
+  readonly search: string;
+  readonly round: number;
+  readonly count: number | undefined;
+  readonly latest: { current: RecordPage };
+}) {
+  const { usage: text } = useMessages();
+  return (
+    <>
       <div class="row narrow">
         <ChoiceField
           label={text.result}
@@ -64,7 +111,7 @@ export function RequestsTable({
         </a>
       </p>
       {count !== undefined && count > MAX_EXPORTED && <p class="small soft">{text.exportCut}</p>}
-    </section>
+    </>
   );
 }
 
@@ -150,27 +197,28 @@ function Table({
   readonly selection: Selection;
 }) {
   const { usage: text, language } = useMessages();
-  const pads = padAmounts(records.map(({ charge }) => charge ?? ""));
+  const { named, unitOf } = useUnits();
+  const places = placesOf(records.map(({ charge }) => charge));
   return (
     <div class="table-frame" tabIndex={0} role="group" aria-label={text.requests}>
-      <table>
+      <table class="list requests">
         <thead>
           <tr>
             <th>{text.time}</th>
             <th>{text.requestId}</th>
             <th>{text.result}</th>
-            <th>{text.dimensions.caller}</th>
-            <th>{text.dimensions.model}</th>
-            <th>{text.dimensions.channel}</th>
+            <th class="aside">{text.dimensions.caller}</th>
+            <th class="aside">{text.dimensions.model}</th>
+            <th class="aside">{text.dimensions.channel}</th>
             <th class="number">{text.images}</th>
-            <th class="number">{text.inUnit(text.duration, text.secondsUnit)}</th>
-            <th class="number">{text.charge}</th>
+            <th class="number aside">{text.inUnit(text.duration, text.secondsUnit)}</th>
+            <th class="number">{named(text.charge)}</th>
           </tr>
         </thead>
         <tbody>
-          {records.map((record, index) => (
+          {records.map((record) => (
             <tr key={record.id} class={record.id === selection.request ? "chosen" : undefined}>
-              <td class="small fixed" title={record.time}>
+              <td class="fixed" title={record.time}>
                 {formatShortTime(record.time, language)}
               </td>
               <td class="fixed">
@@ -183,25 +231,30 @@ function Table({
                   {shorten(record.id, 15)}
                 </a>
               </td>
-              <td>
+              <td data-label={text.result}>
                 <OutcomeOf record={record} />
               </td>
-              <td class="wrap">
+              <td class="wrap aside" data-label={text.dimensions.caller}>
                 <bdi>{record.caller}</bdi>
               </td>
-              <td class="wrap">
+              <td class="wrap aside" data-label={text.dimensions.model}>
                 <bdi>{record.model}</bdi>
               </td>
-              <td class="wrap narrow">
-                <bdi>{record.state === "settled" ? record.channel : ""}</bdi>
+              <td class="wrap narrow aside" data-label={text.dimensions.channel}>
+                {record.state === "settled" && <bdi>{record.channel}</bdi>}
               </td>
-              <td class="number">{record.images}</td>
-              <td class="number">
-                {record.state === "settled" ? formatSeconds(record.durationMs, language) : ""}
+              <td class="number" data-label={text.images}>
+                {record.images}
               </td>
-              <td class="number" data-pad={pads[index]}>
-                {record.charge === null ? "–" : formatAmount(record.charge)}
+              <td class="number aside" data-label={text.inUnit(text.duration, text.secondsUnit)}>
+                {record.state === "settled" && formatSeconds(record.durationMs, language)}
               </td>
+              <AmountCell
+                amount={record.charge}
+                places={places}
+                label={named(text.charge)}
+                unit={unitOf(record.model)}
+              />
             </tr>
           ))}
         </tbody>

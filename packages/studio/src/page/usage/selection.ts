@@ -30,6 +30,8 @@ export interface Selection {
   readonly tagKey: string;
   readonly sort: Sort;
   readonly filters: Readonly<Partial<Record<Filter, string>>>;
+  /** Whether the list has the requests that were refused before they reached a provider, and not those with a record. */
+  readonly isRefused: boolean;
   /** The id of the request in the panel. */
   readonly request: string | undefined;
 }
@@ -52,13 +54,14 @@ export function readSelection(query: URLSearchParams): Selection {
     tagKey: query.get("tagKey") ?? "",
     sort: SORTS.find((name) => name === query.get("sort")) ?? "time",
     filters: Object.fromEntries(filters),
+    isRefused: query.get("list") === "refused",
     request: query.get("request") ?? undefined,
   };
 }
 
 /** The address of a selection. What is the default is left out. */
 export function addressOfSelection(selection: Selection): string {
-  const { period, dates, span, measure, by, tagKey, sort, filters, request } = selection;
+  const { period, dates, span, measure, by, tagKey, sort, filters, isRefused, request } = selection;
   const query = new URLSearchParams();
   if (period !== DEFAULT_PERIOD) query.set("period", period);
   if (period === "custom" && dates !== undefined) {
@@ -74,6 +77,7 @@ export function addressOfSelection(selection: Selection): string {
     const value = filters[name];
     if (value !== undefined) query.set(name, value);
   }
+  if (isRefused) query.set("list", "refused");
   if (request !== undefined) query.set("request", request);
   const search = query.toString();
   return `${addressOf("usage")}${search === "" ? "" : `?${search}`}`;

@@ -16,6 +16,7 @@ import {
 import { ActionButton } from "../components/action-button.js";
 import { Code, Failure, Loading, StaleNote, Status } from "../components/feedback.js";
 import { ChoiceField } from "../components/field.js";
+import { Icon } from "../components/icon.js";
 import { formatCount } from "../format.js";
 import { useMessages } from "../messages/index.js";
 import { useData } from "../use-data.js";
@@ -45,7 +46,11 @@ export function CallersView({
   const latest = useRef<CallerRows | undefined>(undefined);
   if (data !== undefined) latest.current = data;
   const shown = error === undefined ? latest.current : data;
-  const [isCreating, setCreating] = useState(false);
+  const isAsked = query.has("create");
+  const [isCreating, setCreating] = useState(isAsked);
+  useEffect(() => {
+    if (isAsked) setCreating(true);
+  }, [isAsked]);
   const [newKey, setNewKey] = useState<NewKey>();
   const [round, setRound] = useState(0);
   const isAdmin = session.role === "admin";
@@ -60,6 +65,7 @@ export function CallersView({
         <h1>{text.title}</h1>
         {isAdmin && shown?.canCreate === true && (
           <button type="button" class="button primary" onClick={() => setCreating(true)}>
+            <Icon name="add" />
             {text.create}
           </button>
         )}
@@ -106,9 +112,12 @@ export function CallersView({
           />
         )}
       </div>
-      {isCreating && (
+      {isCreating && isAdmin && shown?.canCreate === true && (
         <CallerForm
-          onClose={() => setCreating(false)}
+          onClose={() => {
+            setCreating(false);
+            if (isAsked) goToCallers(selection, { replace: true });
+          }}
           onCreated={(created) => {
             setCreating(false);
             setNewKey(created);

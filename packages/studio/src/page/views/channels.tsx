@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { GatewayStatus, Session } from "../../wire.js";
+import type { ChannelFacts, GatewayStatus, Session } from "../../wire.js";
 import { call } from "../api.js";
 import type { Act, ChannelAction } from "../channels/channel-actions.js";
 import { ChannelPanel } from "../channels/channel-panel.js";
@@ -26,6 +26,8 @@ export function ChannelsView({
   const messages = useMessages();
   const text = messages.channels;
   const { data, error, reload } = useData("status", () => call<GatewayStatus>("status"), 5);
+  const listed = useData("channels", (signal) => call<readonly ChannelFacts[]>("channels", { signal }), 60);
+  const facts = listed.data && new Map(listed.data.map((each) => [each.id, each]));
   const [action, setAction] = useState<{ readonly kind: ChannelAction; readonly channel: Channel }>();
   const chosen = data?.channels.find(({ id }) => id === query.get("channel"));
   const act: Act | undefined =
@@ -54,7 +56,7 @@ export function ChannelsView({
         <div class={chosen === undefined ? "" : "with-panel"}>
           <div>
             {data.channels.length > 0 && (
-              <ChannelTable channels={data.channels} chosen={chosen?.id} onAct={act} />
+              <ChannelTable channels={data.channels} facts={facts} chosen={chosen?.id} onAct={act} />
             )}
             <dl class="facts section">
               <dt>{text.ledger}</dt>
@@ -71,6 +73,7 @@ export function ChannelsView({
             <ChannelPanel
               key={chosen.id}
               channel={chosen}
+              facts={facts?.get(chosen.id)}
               onAct={act}
               onClose={() => go(addressOf("channels"))}
             />

@@ -1,8 +1,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Session, UsageReport } from "../../wire.js";
+import type { RefusalList, Session, UsageReport } from "../../wire.js";
 import { call } from "../api.js";
 import { Code, Failure, Loading, StaleNote } from "../components/feedback.js";
 import { useNextFocus } from "../components/focus.js";
+import { Icon } from "../components/icon.js";
 import { formatClock } from "../format.js";
 import { useMessages } from "../messages/index.js";
 import { addressOf, followLink } from "../router.js";
@@ -13,9 +14,18 @@ import { LinesTable, nameOf } from "../usage/lines-table.js";
 import { Overview } from "../usage/overview.js";
 import { type Period, toPeriod } from "../usage/period.js";
 import { PeriodPicker } from "../usage/period-picker.js";
+import { countRefused, MAX_LISTED } from "../usage/refused-table.js";
 import { RequestPanel } from "../usage/request-panel.js";
 import { RequestsTable } from "../usage/requests-table.js";
-import { FILTERS, goTo, readSelection, type Selection, withFilter } from "../usage/selection.js";
+import {
+  addressOfSelection,
+  FILTERS,
+  goTo,
+  readSelection,
+  type Selection,
+  withFilter,
+} from "../usage/selection.js";
+import { hasTotals, MAX_SERIES } from "../usage/series.js";
 import { useData } from "../use-data.js";
 
 const LEDGER = 'createGateway({ …, ledger: createSqliteLedger({ path: "calotype.db" }) })';
@@ -42,12 +52,17 @@ export function UsageView({
   const lines = useData(`${linesSearch} ${now}`, (signal) =>
     call<UsageReport>(`usage?${linesSearch}`, { signal }),
   );
+  const refusedSearch = toRefusedSearch(selection, period);
+  const refused = useData(`refusals ${refusedSearch} ${now}`, (signal) =>
+    call<RefusalList>(`refusals?${refusedSearch}`, { signal }),
+  );
   // The figures and the chart stay until those of another selection have come, so that the page does not jump.
   const latest = useRef<UsageReport | undefined>(undefined);
   if (chart.data !== undefined) latest.current = chart.data;
   const shown = chart.error === undefined ? latest.current : chart.data;
   const isEmpty =
     chart.data?.series.total.sums.requests === 0 &&
+    refused.data?.refusals.length === 0 &&
     FILTERS.every((name) => selection.filters[name] === undefined);
   const sums = shown && toFigures(shown, lines.data, selection);
   return (
@@ -57,9 +72,9 @@ export function UsageView({
           <h1>{messages.views.usage}</h1>
           <p class="small soft">{text.asOf(formatClock(now, messages.language))}</p>
         </div>
-        <FindForm onFind={(request) => goTo({ ...selection, request })} />
         <PeriodPicker selection={selection} period={period} />
         <button type="button" class="button" onClick={() => setNow(Date.now())}>
+          <Icon name="refresh" />
           {text.refresh}
         </button>
       </div>
@@ -89,7 +104,14 @@ export function UsageView({
               ) : (
                 <>
                   <div aria-busy={shown !== undefined && chart.data === undefined}>
-                    {sums !== undefined && <Figures {...sums} />}
+                    {sums !== undefined && (
+                      <Figures
+                        {...sums}
+                        charges={selection.span === undefined ? shown?.charges : lines.data?.charges}
+                        refused={refused.data && countRefused(refused.data)}
+                        refusedAddress={addressOfSelection({ ...selection, isRefused: true })}
+                      />
+                    )}
                     {shown !== undefined && <Chart report={shown} selection={selection} />}
                   </div>
                   <LinesTable selection={selection} lines={lines} />
@@ -98,6 +120,7 @@ export function UsageView({
                     selection={selection}
                     search={toRecordSearch(selection, period)}
                     count={sums?.now.requests}
+                    refused={refused}
                   />
                 </>
               )}
@@ -130,15 +153,27 @@ function useReturn(readAt: number, onRead: (now: number) => void): void {
   }, [readAt, onRead]);
 }
 
-/** The whole period over time, and the one before. */
-function toChartSearch({ filters }: Selection, period: Period): string {
-  return new URLSearchParams({ ...period, ...filters }).toString();
+/** The whole period over time, with the lines that are parts of the bars, and the one before. */
+function toChartSearch({ by, filters }: Selection, period: Period): string {
+  const parts = hasTotals(by) ? { by, limit: String(MAX_SERIES) } : {};
+  return new URLSearchParams({ ...period, ...filters, ...parts }).toString();
 }
 
 /** The lines of the part of the period that is selected. */
 function toLinesSearch({ by, tagKey, filters, span }: Selection, { from, to }: Period): string {
   const key = by !== "tag" ? { by } : tagKey === "" ? {} : { by: `tag:${tagKey}` };
   return new URLSearchParams({ ...(span ?? { from, to }), ...filters, ...key, limit: "20" }).toString();
+}
+
+/** Refusals have a caller and a model, and nothing else that can be filtered. */
+function toRefusedSearch({ filters, span }: Selection, { from, to }: Period): string {
+  const { caller, model } = filters;
+  return new URLSearchParams({
+    ...(span ?? { from, to }),
+    ...(caller !== undefined && { caller }),
+    ...(model !== undefined && { model }),
+    limit: String(MAX_LISTED),
+  }).toString();
 }
 
 function toRecordSearch({ sort, filters, span }: Selection, { from, to }: Period): string {
@@ -221,36 +256,8 @@ function Chip({
   return (
     <li ref={item}>
       <button type="button" class="button" aria-label={text.removeFilter(name, value)} onClick={onRemove}>
-        <span class="soft">{name}</span> <bdi class="chip-value">{value}</bdi>{" "}
-        <span aria-hidden="true">×</span>
+        <span class="soft">{name}</span> <bdi class="chip-value">{value}</bdi> <Icon name="close" />
       </button>
     </li>
-  );
-}
-
-function FindForm({ onFind }: { readonly onFind: (id: string) => void }) {
-  const { usage: text } = useMessages();
-  const [id, setId] = useState("");
-  return (
-    <form
-      class="find"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (id.trim() !== "") onFind(id.trim());
-      }}
-    >
-      <input
-        class="mono"
-        type="search"
-        aria-label={text.find}
-        placeholder={text.find}
-        spellcheck={false}
-        value={id}
-        onInput={({ currentTarget }) => setId(currentTarget.value)}
-      />
-      <button type="submit" class="button">
-        {text.findButton}
-      </button>
-    </form>
   );
 }

@@ -1,0 +1,111 @@
+import type { TaskInfo } from "../../wire.js";
+import { Status } from "../components/feedback.js";
+import { formatDuration, formatShortTime, shorten } from "../format.js";
+import { useMessages } from "../messages/index.js";
+import { addressOf, followLink } from "../router.js";
+
+const TONES = {
+  queued: "none",
+  in_progress: "warn",
+  completed: "good",
+  failed: "bad",
+  cancelled: "none",
+} as const satisfies Record<TaskInfo["status"], string>;
+
+/** The tasks of all callers. The id leads to the request with its history, once the task has ended. */
+export function TaskTable({
+  tasks,
+  onCancel,
+}: {
+  readonly tasks: readonly TaskInfo[];
+  /** `undefined` for those who may only look. */
+  readonly onCancel: ((task: TaskInfo) => void) | undefined;
+}) {
+  const { tasks: text, usage, views } = useMessages();
+  return (
+    <div class="table-frame" tabIndex={0} role="group" aria-label={views.tasks}>
+      <table class="list requests">
+        <thead>
+          <tr>
+            <th>{usage.task}</th>
+            <th>{text.state}</th>
+            <th>{usage.dimensions.caller}</th>
+            <th>{usage.dimensions.model}</th>
+            <th>{text.submitted}</th>
+            <th>{text.took}</th>
+            {onCancel !== undefined && (
+              <th>
+                <span class="hidden-text">{text.actions}</span>
+              </th>
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {tasks.map((task) => (
+            <TaskRow key={task.id} task={task} onCancel={onCancel} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function TaskRow({
+  task,
+  onCancel,
+}: {
+  readonly task: TaskInfo;
+  readonly onCancel: ((task: TaskInfo) => void) | undefined;
+}) {
+  const { tasks: text, usage, cancel, language } = useMessages();
+  const { id, requestId, caller, model, status, createdAt, endedAt, errorCode } = task;
+  // One that was cancelled reached no provider, and has no record.
+  const hasRecord = status === "completed" || status === "failed";
+  return (
+    <tr>
+      <td class="fixed">
+        {hasRecord ? (
+          <a class="mono" title={id} href={addressOf("usage", { request: requestId })} onClick={followLink}>
+            {shorten(id, 17)}
+          </a>
+        ) : (
+          <span class="mono" title={id}>
+            {shorten(id, 17)}
+          </span>
+        )}
+      </td>
+      <td class="whole" data-label={text.state}>
+        <Status tone={TONES[status]}>
+          {text.statuses[status]}
+          {errorCode !== undefined && `: ${errorCode}`}
+        </Status>
+      </td>
+      <td class="wrap whole" data-label={usage.dimensions.caller}>
+        <bdi>{caller}</bdi>
+      </td>
+      <td class="wrap whole" data-label={usage.dimensions.model}>
+        <bdi>{model}</bdi>
+      </td>
+      <td class="fixed whole" data-label={text.submitted} title={createdAt}>
+        {formatShortTime(createdAt, language)}
+      </td>
+      <td data-label={text.took}>
+        {endedAt !== undefined && formatDuration(Date.parse(endedAt) - Date.parse(createdAt), language)}
+      </td>
+      {onCancel !== undefined && (
+        <td class="whole">
+          {status === "queued" && (
+            <button
+              type="button"
+              class="button"
+              aria-label={text.cancelTask(id)}
+              onClick={() => onCancel(task)}
+            >
+              {cancel}
+            </button>
+          )}
+        </td>
+      )}
+    </tr>
+  );
+}
