@@ -1,0 +1,57 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { availableParallelism, cpus, loadavg, totalmem } from "node:os";
+import { join } from "node:path";
+
+/** A run of a command of this package, as `results` has it. The tests write the figures of the documents from these files. */
+export interface StoredRun<Results> {
+  /** When it ended, in ISO 8601. */
+  readonly date: string;
+  readonly command: string;
+  readonly node: string;
+  readonly machine: Machine;
+  readonly results: Results;
+}
+
+/** The machine of a run, and what else it did. */
+export interface Machine {
+  readonly cores: number;
+  readonly processor: string;
+  readonly memoryBytes: number;
+  /** How many threads ran or waited for a core, on average in the minute before the run began: what other programs did. */
+  readonly loadBefore: number;
+  /** The same in the last minute of the run, with what the run itself did. */
+  readonly loadAfter: number;
+}
+
+const pathOf = (name: string): string => join(import.meta.dirname, "../results", `${name}.json`);
+
+/** Begins a run. Returns the function that stores its results in `results/<name>.json` and returns the path. */
+export function beginRun(command: string): <Results>(name: string, results: Results) => string {
+  const loadBefore = readLoad();
+  return (name, results) => {
+    const machine = {
+      cores: availableParallelism(),
+      processor: cpus()[0]?.model ?? "unknown",
+      memoryBytes: totalmem(),
+      loadBefore,
+      loadAfter: readLoad(),
+    };
+    const run: StoredRun<typeof results> = {
+      date: new Date().toISOString(),
+      command,
+      node: process.versions.node,
+      machine,
+      results,
+    };
+    writeFileSync(pathOf(name), `${JSON.stringify(run, null, 2)}\n`);
+    return pathOf(name);
+  };
+}
+
+/** Reads a stored run. */
+export function readRun<Results>(name: string): StoredRun<Results> {
+  const run: StoredRun<Results> = JSON.parse(readFileSync(pathOf(name), "utf8"));
+  return run;
+}
+
+const readLoad = (): number => Number((loadavg()[0] ?? 0).toFixed(1));

@@ -1,0 +1,80 @@
+import type { PostgresLedger } from "@calotype/postgres";
+import type { Pool } from "pg";
+import { createReports } from "../report-queries.ts";
+import { medianOf } from "../statistics.ts";
+import { makeRequest } from "./writers.ts";
+
+/** The tables of a ledger, and what takes how long with them. */
+export interface YearsMeasures {
+  /** With indexes. */
+  readonly recordsBytes: number;
+  /** Without indexes. */
+  readonly recordsHeapBytes: number;
+  readonly totalsBytes: number;
+  /** Median milliseconds of each operation. */
+  readonly ms: Readonly<Record<string, number>>;
+}
+
+/** Names of operations besides those of the reports. */
+export const HOLD_AND_SETTLE = "hold and settle, one request alone";
+export const CHECK = "check: each balance against the sum of its records";
+
+const REQUESTS = 200;
+const REPORT_TIMES = 3;
+/** A report is not repeated after this time. */
+const ENOUGH_MS = 10_000;
+
+/** What a measurement needs. */
+export interface MeasureContext {
+  readonly pool: Pool;
+  readonly ledger: PostgresLedger;
+  /** The end of the periods of the reports, in milliseconds since 1970. */
+  readonly end: number;
+  /** The id of a record. */
+  readonly id: string;
+  readonly say: (line: string) => void;
+}
+
+/** Measures what a gateway and the studio do with the tables, and the check of the balances. */
+export async function measureYears({ pool, ledger, end, id, say }: MeasureContext): Promise<YearsMeasures> {
+  const works: Record<string, readonly [times: number, work: () => Promise<unknown>]> = {
+    [HOLD_AND_SETTLE]: [REQUESTS, () => makeRequest(ledger)],
+  };
+  for (const [title, report] of Object.entries(createReports(end, id))) {
+    works[title] = [REPORT_TIMES, () => report(ledger)];
+  }
+  works[CHECK] = [1, () => pool.query(WRONG_BALANCES)];
+  const ms: Record<string, number> = {};
+  for (const [title, [times, work]] of Object.entries(works)) {
+    const took: number[] = [];
+    const firstBegan = performance.now();
+    do {
+      const began = performance.now();
+      await work();
+      took.push(performance.now() - began);
+    } while (took.length < times && performance.now() - firstBegan < ENOUGH_MS);
+    ms[title] = Number(medianOf(took).toFixed(2));
+    say(`  ${title}: ${ms[title]} ms (median of ${took.length}, slowest ${Math.max(...took).toFixed(1)})`);
+  }
+  return { ...(await readSizes(pool)), ms };
+}
+
+const WRONG_BALANCES = `SELECT caller, settled, charges FROM calotype.balances
+  LEFT JOIN (SELECT caller, sum(charge) AS charges FROM calotype.records GROUP BY caller) r USING (caller)
+  WHERE settled <> coalesce(charges, 0)`;
+
+/** The disk space of the tables, in bytes. */
+export async function readSizes(pool: Pool): Promise<Omit<YearsMeasures, "ms">> {
+  const { rows } = await pool.query<Record<"records" | "heap" | "totals", string>>(
+    `SELECT sum(pg_total_relation_size(c.oid)) FILTER (WHERE c.relname LIKE 'records%') AS records,
+        sum(pg_relation_size(c.oid)) FILTER (WHERE c.relname LIKE 'records%') AS heap,
+        sum(pg_total_relation_size(c.oid)) FILTER (WHERE c.relname = 'hourly_totals') AS totals
+      FROM pg_class c WHERE c.relnamespace = 'calotype'::regnamespace AND c.relkind = 'r'`,
+  );
+  const [row] = rows;
+  return {
+    recordsBytes: Number(row?.records),
+    recordsHeapBytes: Number(row?.heap),
+    totalsBytes: Number(row?.totals),
+  };
+}
