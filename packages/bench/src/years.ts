@@ -27,7 +27,12 @@ export interface YearsResults {
   readonly idleWriters: WriterTimes;
   /** The records of the oldest month, deleted by the older version. */
   readonly pruned: Removal;
-  readonly migration: { readonly seconds: number; readonly writers: WriterTimes };
+  readonly migration: {
+    readonly seconds: number;
+    readonly writers: WriterTimes;
+    /** The largest size of the tables meanwhile. */
+    readonly mostBytes: number;
+  };
   readonly newer: YearsMeasures;
   /** The partition of all records from before the migration. */
   readonly droppedOld: Removal;
@@ -117,8 +122,10 @@ async function run(): Promise<YearsResults> {
     return await older.prunePostgresLedger({ pool, before: oldest, undelivered: true });
   });
 
-  const { seconds, writers } = await withWriters(before, async () => await migratePostgresLedger({ pool }));
-  say(`The migration took ${seconds.toFixed(1)} s; meanwhile ${showWriters(writers)}`);
+  const { result: mostBytes, seconds, writers } = await withWriters(before, migrate);
+  say(
+    `The migration took ${seconds.toFixed(1)} s and ${(mostBytes / 1e9).toFixed(2)} GB; meanwhile ${showWriters(writers)}`,
+  );
   await before.close();
   const after = createPostgresLedger({ pool });
   await after.sweep({ onLost: "charge" });
@@ -149,11 +156,30 @@ async function run(): Promise<YearsResults> {
     older: measuredOlder,
     idleWriters,
     pruned,
-    migration: { seconds, writers },
+    migration: { seconds, writers, mostBytes },
     newer,
     droppedOld,
     droppedMonth,
   };
+}
+
+/** Migrates the tables. Returns their largest size meanwhile. */
+async function migrate(): Promise<number> {
+  const migrating = new AbortController();
+  let mostBytes = 0;
+  const watching = (async () => {
+    while (!migrating.signal.aborted) {
+      mostBytes = Math.max(mostBytes, (await readSizes(pool)).recordsBytes);
+      await pause(500);
+    }
+  })();
+  try {
+    await migratePostgresLedger({ pool });
+  } finally {
+    migrating.abort();
+    await watching;
+  }
+  return mostBytes;
 }
 
 /** The partition of what was there before the migration. */
