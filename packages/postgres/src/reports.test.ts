@@ -30,6 +30,13 @@ await describeWithPostgres("with 20,000 records", ({ pool, nameSchema }) => {
     await pool.query(`VACUUM ANALYZE ${schema}.records, ${schema}.outbox`);
   });
 
+  // With the default of the server, sums over two years of months took 3.8 s instead of 0.2 s.
+  it("the statements of a report are not compiled, which would take longer than they run", async () => {
+    const database = createDatabase(pool, 10_000);
+    expect(await database.report({ sql: "SHOW jit", values: [] }, {})).toEqual([{ jit: "off" }]);
+    expect(await database.run({ sql: "SHOW jit", values: [] })).toEqual([{ jit: "on" }]);
+  });
+
   const planOf = async ({ sql, values }: SqlQuery): Promise<string> => {
     const { rows } = await pool.query<{ "QUERY PLAN": string }>(`EXPLAIN (COSTS OFF) ${sql}`, [...values]);
     return rows.map((row) => row["QUERY PLAN"]).join("\n");
