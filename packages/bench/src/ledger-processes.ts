@@ -1,17 +1,17 @@
 // How much a fleet of 1, 10 and 30 processes does with one ledger on PostgreSQL, and how long each request takes. In turns with an
 // older version, if one is named. Starts a PostgreSQL server of its own: about five minutes on two idle cores.
 // npm run bench:processes -- [--older <index.js of another @calotype/postgres>] [--quick] [--store]
-import { fileURLToPath } from "node:url";
 import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { POSTGRES_PROGRAMS, startPostgresServer } from "@calotype/conformance/postgres/postgres-server";
 import type { createPostgresLedger } from "@calotype/postgres";
 import { Pool } from "pg";
-import type { LedgerOrder, LedgerPlace, Times, Work } from "./processes/ledger.ts";
+import type { LedgerOrder, LedgerPlace, RunReply, Times, Work } from "./processes/ledger.ts";
 import { medianOf, percentileOf } from "./statistics.ts";
 import { beginRun } from "./stored-run.ts";
 import { type Child, startChild } from "./system/child.ts";
+import { readCpuMs, readParent } from "./system/process-cost.ts";
 
 /** The results of a run. */
 export interface ProcessesResults {
@@ -41,12 +41,17 @@ export interface Round {
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
+  /** The CPU time of the server for each operation, in milliseconds. Other programs change it less than the rest. */
+  readonly serverCpuMs: number;
+  /** How many operations failed. */
+  readonly failed: number;
 }
 
 const { values: options } = parseArgs({
   options: {
     older: { type: "string" },
     quick: { type: "boolean", default: false },
+    only: { type: "string" },
     store: { type: "boolean", default: false },
   },
 });
@@ -86,6 +91,8 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const store = beginRun(`npm run bench:processes${older === undefined ? "" : " -- --older …"}`);
 const server = await startPostgresServer(POSTGRES_PROGRAMS.url);
 const children: Child[] = [];
+/** The process of the server whose children serve the connections. */
+let postmaster = 0;
 try {
   const results = await run();
   if (options.store) say(`stored in ${store("processes", results)}`);
@@ -101,7 +108,7 @@ async function run(): Promise<ProcessesResults> {
   const cells: ProcessesCell[] = [];
   for (const { processes, lines } of FLEETS) {
     await grow(processes);
-    for (const what of WORKS) {
+    for (const what of WORKS.filter(({ work }) => options.only === undefined || options.only === work)) {
       const cell = await measureCell({ processes, lines, ...what });
       cells.push(cell);
       say(describe(cell));
@@ -128,9 +135,12 @@ async function prepare(): Promise<string> {
     const ledger = version.createPostgresLedger({ pool, schema });
     ledger.setReader?.("record", false);
     ledger.setReader?.("alert", false);
-    await ledger.ready();
+    // Makes the months, as the first sweep of a gateway does.
+    await ledger.sweep({ onLost: "charge" });
     await ledger.close();
   }
+  const { rows: found } = await pool.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+  postmaster = readParent(found[0]?.pid ?? 0);
   await pool.end();
   return rows[0]?.server_version ?? "unknown";
 }
@@ -186,22 +196,27 @@ async function measureRound(
   schema: string,
 ): Promise<Round> {
   const order = { kind: "run", schema, work, lines, callers, seconds: ROUND_SECONDS } as const;
-  const began = performance.now();
-  const times = await Promise.all(
-    children.slice(0, processes).map(async (child) => await ask<Times>(child, order)),
+  const [began, cpuBegan] = [performance.now(), readCpuMs(postmaster)];
+  const replies = await Promise.all(
+    children.slice(0, processes).map(async (child) => await ask<RunReply>(child, order)),
   );
   const seconds = (performance.now() - began) / 1000;
-  const all = times.flat();
+  const cpuMs = readCpuMs(postmaster) - cpuBegan;
+  const all = replies.flatMap(({ times }) => times);
+  const failed = replies.reduce((sum, reply) => sum + reply.failed, 0);
+  if (failed > 0) say(`${failed} failed: ${replies.find(({ error }) => error !== undefined)?.error}`);
   return {
     perSecond: Math.round(all.length / seconds),
     p50: percentileOf(all, 0.5),
     p99: percentileOf(all, 0.99),
+    serverCpuMs: cpuMs / all.length,
+    failed,
   };
 }
 
 function describe({ processes, lines, work, callers, isRead, newer, older: before }: ProcessesCell): string {
   const show = (rounds: readonly Round[]): string =>
-    `${medianOf(rounds.map(({ perSecond }) => perSecond)).toFixed(0)}/s, p50 ${medianOf(rounds.map(({ p50 }) => p50)).toFixed(1)} ms, p99 ${medianOf(rounds.map(({ p99 }) => p99)).toFixed(1)} ms`;
+    `${medianOf(rounds.map(({ perSecond }) => perSecond)).toFixed(0)}/s, p50 ${medianOf(rounds.map(({ p50 }) => p50)).toFixed(1)} ms, p99 ${medianOf(rounds.map(({ p99 }) => p99)).toFixed(1)} ms, ${medianOf(rounds.map(({ serverCpuMs }) => serverCpuMs)).toFixed(3)} ms of the server's CPU`;
   const named = `${processes} × ${lines}, ${work}, ${callers} callers${isRead ? ", delivered" : ""}`;
   return `${named}: ${show(newer)}${before.length > 0 ? `; before ${show(before)}` : ""}`;
 }

@@ -37,6 +37,14 @@ export type LedgerOrder =
 /** The milliseconds of each operation. */
 export type Times = readonly number[];
 
+/** What a process did in a round. */
+export interface RunReply {
+  readonly times: Times;
+  /** Operations that failed, such as holds for which PostgreSQL took longer than ten seconds. */
+  readonly failed: number;
+  readonly error?: string | undefined;
+}
+
 /** How many records are delivered at once, and how long a process waits that finds none: as in a gateway. */
 const DELIVERED_AT_ONCE = 100;
 const IDLE_MS = 20;
@@ -58,7 +66,8 @@ replyToParent(async (question) => {
 });
 
 async function open({ url, connections, places }: LedgerOrder & { kind: "open" }): Promise<void> {
-  pool = new Pool({ connectionString: url, max: connections });
+  // Connections stay open between rounds, so that their CPU time can be read.
+  pool = new Pool({ connectionString: url, max: connections, idleTimeoutMillis: 0 });
   for (const { schema, module, isRead } of places) {
     const version: { readonly createPostgresLedger: typeof createPostgresLedger } = await import(
       pathToFileURL(module).href
@@ -78,10 +87,11 @@ function find(schema: string): { readonly ledger: PostgresLedger; readonly isRea
   return found;
 }
 
-async function run({ schema, work, lines, callers, seconds }: LedgerOrder & { kind: "run" }): Promise<Times> {
+async function run({ schema, work, lines, callers, seconds }: LedgerOrder & { kind: "run" }): Promise<RunReply> {
   const { ledger, isRead } = find(schema);
   const end = performance.now() + seconds * 1000;
   const times: number[] = [];
+  const errors: unknown[] = [];
   let count = 0;
   const nextCaller = (): string => `caller-${count++ % callers}`;
   const takeTask = createTaker(ledger, end);
@@ -93,7 +103,11 @@ async function run({ schema, work, lines, callers, seconds }: LedgerOrder & { ki
   const runLine = async (): Promise<void> => {
     while (performance.now() < end) {
       const began = performance.now();
-      if (await operations[work]()) times.push(Number((performance.now() - began).toFixed(2)));
+      try {
+        if (await operations[work]()) times.push(Number((performance.now() - began).toFixed(2)));
+      } catch (error) {
+        errors.push(error);
+      }
     }
   };
   // As a gateway with tasks does, which so knows of the tasks of other processes.
@@ -101,7 +115,7 @@ async function run({ schema, work, lines, callers, seconds }: LedgerOrder & { ki
   const delivering = isRead && work !== "rows" ? deliver(ledger, end) : undefined;
   await Promise.all([...Array.from({ length: lines }, runLine), delivering]);
   unwatch?.();
-  return times;
+  return { times, failed: errors.length, ...(errors.length > 0 && { error: String(errors[0]) }) };
 }
 
 /** Delivers records until the time is over. */
