@@ -4,14 +4,13 @@
 import { resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { POSTGRES_PROGRAMS, startPostgresServer } from "@calotype/conformance/postgres/postgres-server";
 import type { createPostgresLedger } from "@calotype/postgres";
 import { Pool } from "pg";
+import { startBenchServer } from "./bench-server.ts";
 import type { LedgerOrder, LedgerPlace, RunReply, Times, Work } from "./processes/ledger.ts";
 import { medianOf, percentileOf } from "./statistics.ts";
 import { beginRun } from "./stored-run.ts";
 import { type Child, startChild } from "./system/child.ts";
-import { readCpuMs, readParent } from "./system/process-cost.ts";
 
 /** The results of a run. */
 export interface ProcessesResults {
@@ -89,10 +88,8 @@ const places: LedgerPlace[] = [true, false].flatMap((isRead) => [
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const store = beginRun(`npm run bench:processes${older === undefined ? "" : " -- --older …"}`);
-const server = await startPostgresServer(POSTGRES_PROGRAMS.url);
+const server = await startBenchServer();
 const children: Child[] = [];
-/** The process of the server whose children serve the connections. */
-let postmaster = 0;
 try {
   const results = await run();
   if (options.store) say(`stored in ${store("processes", results)}`);
@@ -102,7 +99,7 @@ try {
 }
 
 async function run(): Promise<ProcessesResults> {
-  const postgres = await prepare();
+  await prepare();
   await grow(1);
   const alone = await measureAlone();
   const cells: ProcessesCell[] = [];
@@ -114,20 +111,15 @@ async function run(): Promise<ProcessesResults> {
       say(describe(cell));
     }
   }
-  return { postgres, connections: CONNECTIONS, alone, cells };
+  return { postgres: server.version, connections: CONNECTIONS, alone, cells };
 }
 
-/** Allows enough connections, and makes the tables. Returns the version of the server. */
-async function prepare(): Promise<string> {
-  const first = new Pool({ connectionString: server.url, max: 1 });
+/** Allows enough connections, and makes the tables. */
+async function prepare(): Promise<void> {
   const most = Math.max(...FLEETS.map(({ processes }) => processes)) * CONNECTIONS + 20;
-  await first.query(`ALTER SYSTEM SET max_connections = ${most}`);
-  await first.query("CREATE TABLE public.bare (id text PRIMARY KEY, charge numeric NOT NULL)");
-  const { rows } = await first.query<{ server_version: string }>("SHOW server_version");
-  await first.end();
-  await server.stop("fast");
-  await server.start();
+  await server.restart({ max_connections: String(most) });
   const pool = new Pool({ connectionString: server.url, max: 2 });
+  await pool.query("CREATE TABLE public.bare (id text PRIMARY KEY, charge numeric NOT NULL)");
   for (const { schema, module } of places) {
     const version: { readonly createPostgresLedger: typeof createPostgresLedger } = await import(
       pathToFileURL(module).href
@@ -139,10 +131,7 @@ async function prepare(): Promise<string> {
     await ledger.sweep({ onLost: "charge" });
     await ledger.close();
   }
-  const { rows: found } = await pool.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
-  postmaster = readParent(found[0]?.pid ?? 0);
   await pool.end();
-  return rows[0]?.server_version ?? "unknown";
 }
 
 async function ask<Reply>(child: Child, order: LedgerOrder): Promise<Reply> {
@@ -196,12 +185,12 @@ async function measureRound(
   schema: string,
 ): Promise<Round> {
   const order = { kind: "run", schema, work, lines, callers, seconds: ROUND_SECONDS } as const;
-  const [began, cpuBegan] = [performance.now(), readCpuMs(postmaster)];
+  const [began, cpuBegan] = [performance.now(), server.readCpuMs()];
   const replies = await Promise.all(
     children.slice(0, processes).map(async (child) => await ask<RunReply>(child, order)),
   );
   const seconds = (performance.now() - began) / 1000;
-  const cpuMs = readCpuMs(postmaster) - cpuBegan;
+  const cpuMs = server.readCpuMs() - cpuBegan;
   const all = replies.flatMap(({ times }) => times);
   const failed = replies.reduce((sum, reply) => sum + reply.failed, 0);
   if (failed > 0) say(`${failed} failed: ${replies.find(({ error }) => error !== undefined)?.error}`);

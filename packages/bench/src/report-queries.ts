@@ -35,10 +35,8 @@ export function createReports(end: number, id: string): Readonly<Record<string, 
       history.series({ ...days(100), bucket: "day", caller: "caller-3" }),
     "the last day by hour and channel": ({ history }) =>
       history.series({ ...days(1), bucket: "hour", by: "channel" }),
-    "the last day by end user": ({ history }) =>
-      history.series({ ...days(1), by: "endUser" }),
-    "30 days by end user": ({ history }) =>
-      history.series({ ...days(30), by: "endUser" }),
+    "the last day by end user": ({ history }) => history.series({ ...days(1), by: "endUser" }),
+    "30 days by end user": ({ history }) => history.series({ ...days(30), by: "endUser" }),
     "30 days by day and end user": ({ history }) =>
       history.series({ ...days(30), bucket: "day", by: "endUser" }),
     "30 days by tag": ({ history }) => history.series({ ...days(30), by: "tag:team" }),
@@ -64,7 +62,7 @@ export function createReports(end: number, id: string): Readonly<Record<string, 
     "one record by its id": ({ history }) => history.find(id),
     "totals of 30 days by caller": (ledger) => ledger.totals("caller", days(30)),
     "totals of 30 days by end user": (ledger) => ledger.totals("endUser", days(30)),
-    "totals of 100 days by day": (ledger) => ledger.totals("day"),
+    "totals of all records by day": (ledger) => ledger.totals("day"),
     "30 days of an end user, exported": (ledger) =>
       drain(exportRecords(ledger, { ...days(30), endUser: "user-77" })),
     "10 days, exported": (ledger) => drain(exportRecords(ledger, days(10))),

@@ -12,6 +12,7 @@ import {
   prunePostgresLedger,
 } from "@calotype/postgres";
 import { Pool } from "pg";
+import { startBenchServer } from "./bench-server.ts";
 import { beginRun } from "./stored-run.ts";
 import { addRecords, fillYears, idOf } from "./years/fill-years.ts";
 import { measureYears, readSizes, type YearsMeasures } from "./years/measure-years.ts";
@@ -67,6 +68,8 @@ const MONTHS = 24;
 const DAY_MS = 86_400_000;
 const MONTH_MS = 30 * DAY_MS;
 const IDLE_MS = 10_000;
+/** What is written to a table in the transaction that emptied it needs no write-ahead log. */
+const WITHOUT_LOG = { wal_level: "minimal", max_wal_senders: "0", max_wal_size: "8GB" };
 
 /** What the older version has, too. */
 interface Version {
@@ -75,41 +78,50 @@ interface Version {
 }
 const older: Version = await import(pathToFileURL(resolve(options.older)).href);
 
-const url = process.env["CALOTYPE_TEST_POSTGRES"] ?? "postgres://postgres@127.0.0.1:5432/test";
-const admin = new Pool({ connectionString: url, max: 1 });
-const name = `calotype_years_${process.pid}`;
-const own = new URL(url);
-own.pathname = `/${name}`;
 const say = (line: string): void => void process.stdout.write(`${new Date().toISOString()} ${line}\n`);
 const showWriters = ({ requests, failed, median, p99, slowest }: WriterTimes): string =>
   `${requests} requests, ${failed} failed, median ${median.toFixed(1)} ms, 99 % ${p99.toFixed(0)} ms, slowest ${slowest.toFixed(0)} ms`;
 
 const store = beginRun(`npm run bench:years -- --older … --records ${RECORDS}`);
-await admin.query(`CREATE DATABASE ${name}`);
-const pool = new Pool({ connectionString: own.href, max: 20 });
+const server = await startBenchServer();
+let pool = connect();
 try {
   const results = await run();
   if (options.store) say(`stored in ${store(`years-${RECORDS / 1_000_000}m`, results)}`);
 } finally {
   await pool.end();
-  await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
-  await admin.end();
+  await server.remove();
+}
+
+/** The connections stay open, because the CPU time of a session is known more exactly while it runs. */
+function connect(): Pool {
+  return new Pool({ connectionString: server.url, max: 20, idleTimeoutMillis: 0 });
+}
+
+/** Restarts the server while no ledger is open. */
+async function restart(settings: Readonly<Record<string, string>>): Promise<void> {
+  await pool.end();
+  await server.restart(settings);
+  pool = connect();
 }
 
 async function run(): Promise<YearsResults> {
-  const { rows } = await pool.query<{ server_version: string }>("SHOW server_version");
   const end = Date.now();
   const from = end - MONTHS * MONTH_MS;
   const stepMs = (end - from) / RECORDS;
-  const before = older.createPostgresLedger({ pool });
-  await before.ready();
+  const empty = older.createPostgresLedger({ pool });
+  await empty.ready();
+  await empty.close();
   const began = performance.now();
+  await restart(WITHOUT_LOG);
   await fillYears(pool, { records: RECORDS, from, stepMs, first: 0 });
+  await restart({});
+  const before = older.createPostgresLedger({ pool });
   say(`${RECORDS} records were made in ${((performance.now() - began) / 1000).toFixed(0)} s`);
   const id = await idOf(pool, Math.floor(RECORDS / 2));
   const measure = async (title: string, ledger: PostgresLedger): Promise<YearsMeasures> => {
     say(title);
-    const measured = await measureYears({ pool, ledger, end, id, say });
+    const measured = await measureYears({ pool, server, ledger, end, id, say });
     say(`  the records take ${(measured.recordsBytes / 1e9).toFixed(2)} GB`);
     return measured;
   };
@@ -138,7 +150,12 @@ async function run(): Promise<YearsResults> {
 
   const old = await findOld();
   const monthly = Math.round(RECORDS / MONTHS);
-  await addRecords(pool, { records: monthly, from: old.endsAt, stepMs: (28 * DAY_MS) / monthly, first: RECORDS });
+  await addRecords(pool, {
+    records: monthly,
+    from: old.endsAt,
+    stepMs: (28 * DAY_MS) / monthly,
+    first: RECORDS,
+  });
   // The older version wrote an entry for each record. A month with an entry that waits is not dropped.
   await pool.query("DELETE FROM calotype.outbox_entries");
   const drop = async (beforeMs: number, records: number): Promise<Removal> =>
@@ -152,7 +169,7 @@ async function run(): Promise<YearsResults> {
   return {
     records: RECORDS,
     months: MONTHS,
-    postgres: rows[0]?.server_version ?? "unknown",
+    postgres: server.version,
     older: measuredOlder,
     idleWriters,
     pruned,

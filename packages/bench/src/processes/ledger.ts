@@ -21,7 +21,12 @@ export type Work = "requests" | "tasks" | "rows";
 
 /** The commands for a process. */
 export type LedgerOrder =
-  | { readonly kind: "open"; readonly url: string; readonly connections: number; readonly places: LedgerPlace[] }
+  | {
+      readonly kind: "open";
+      readonly url: string;
+      readonly connections: number;
+      readonly places: LedgerPlace[];
+    }
   | {
       readonly kind: "run";
       readonly schema: string;
@@ -87,7 +92,13 @@ function find(schema: string): { readonly ledger: PostgresLedger; readonly isRea
   return found;
 }
 
-async function run({ schema, work, lines, callers, seconds }: LedgerOrder & { kind: "run" }): Promise<RunReply> {
+async function run({
+  schema,
+  work,
+  lines,
+  callers,
+  seconds,
+}: LedgerOrder & { kind: "run" }): Promise<RunReply> {
   const { ledger, isRead } = find(schema);
   const end = performance.now() + seconds * 1000;
   const times: number[] = [];
@@ -193,7 +204,10 @@ function createTaker(ledger: PostgresLedger, end: number): () => Promise<TakenTa
     });
 }
 
-async function measureAlone({ schemas, times }: LedgerOrder & { kind: "alone" }): Promise<Record<string, Times>> {
+async function measureAlone({
+  schemas,
+  times,
+}: LedgerOrder & { kind: "alone" }): Promise<Record<string, Times>> {
   const works: Record<string, () => Promise<unknown>> = { bare: changeRow };
   for (const schema of schemas) works[schema] = () => makeRequest(find(schema).ledger, "alone");
   const measured: Record<string, number[]> = Object.fromEntries(Object.keys(works).map((name) => [name, []]));

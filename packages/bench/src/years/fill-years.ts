@@ -31,20 +31,30 @@ export async function fillYears(pool: Pool, plan: RecordsPlan): Promise<void> {
   const { rows: indexes } = await pool.query<{ sql: string; name: string }>(
     "SELECT indexdef AS sql, indexname AS name FROM pg_indexes WHERE schemaname = 'calotype' AND tablename = 'records'",
   );
-  await pool.query("ALTER TABLE calotype.records DROP CONSTRAINT records_pkey");
-  for (const { name } of indexes) await pool.query(`DROP INDEX IF EXISTS calotype.${name}`);
-  await addRecords(pool, plan);
-  for (const { sql } of indexes) await pool.query(`SET maintenance_work_mem = '1GB'; ${sql}`);
-  await pool.query("ALTER TABLE calotype.records ADD PRIMARY KEY USING INDEX records_pkey");
-  await pool.query(TOTALS);
-  await pool.query(`INSERT INTO calotype.balances (caller, settled)
-    SELECT caller, sum(charge) FROM calotype.hourly_totals GROUP BY caller`);
-  await pool.query("VACUUM (ANALYZE)");
-  await pool.query("CHECKPOINT");
+  const client = await pool.connect();
+  try {
+    await client.query("SET maintenance_work_mem = '1GB'; BEGIN; TRUNCATE calotype.records");
+    await client.query("ALTER TABLE calotype.records DROP CONSTRAINT records_pkey");
+    for (const { name } of indexes) await client.query(`DROP INDEX IF EXISTS calotype.${name}`);
+    await addRecords(client, plan);
+    for (const { sql } of indexes) await client.query(sql);
+    await client.query("ALTER TABLE calotype.records ADD PRIMARY KEY USING INDEX records_pkey");
+    await client.query("COMMIT");
+    await client.query(TOTALS);
+    await client.query(`INSERT INTO calotype.balances (caller, settled)
+      SELECT caller, sum(charge) FROM calotype.hourly_totals GROUP BY caller`);
+    await client.query("VACUUM (ANALYZE)");
+    await client.query("CHECKPOINT");
+  } finally {
+    client.release(true);
+  }
 }
 
 /** Adds settled records, which no total counts. */
-export async function addRecords(pool: Pool, { records, from, stepMs, first }: RecordsPlan): Promise<void> {
+export async function addRecords(
+  database: Pick<Pool, "query">,
+  { records, from, stepMs, first }: RecordsPlan,
+): Promise<void> {
   const time = `to_timestamp((${from} + (n - ${first}) * ${stepMs}::float8) / 1000.0)`;
   const record = toRecord(
     (parts) => `concat(${parts.join(", ")})`,
@@ -52,7 +62,7 @@ export async function addRecords(pool: Pool, { records, from, stepMs, first }: R
     "md5(n::text)",
   );
   for (let done = 0; done < records; done += BATCH) {
-    await pool.query(`INSERT INTO calotype.records (id, state, time, caller, model, channel, images, charge, record, outcome,
+    await database.query(`INSERT INTO calotype.records (id, state, time, caller, model, channel, images, charge, record, outcome,
         duration_ms, tokens)
       SELECT ${ID}, 'settled', ${time}, 'caller-' || (n % 20), 'model-' || (n % 5), 'channel-' || (n % 4), 1, 0.0325,
         ${record}::json, CASE WHEN n % 50 = 3 THEN 'failed' ELSE 'succeeded' END,
