@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import type { NewTask, TakenTask } from "@calotype/core/stores";
 import type { createPostgresLedger, PostgresLedger } from "@calotype/postgres";
 import { Pool } from "pg";
+import { createFacts, HELD, SETTLED } from "../ledger-requests.ts";
 import { endWithParent, replyToParent } from "./parent.ts";
 
 /** A ledger of each process, and the schema of its tables. */
@@ -145,7 +146,7 @@ async function insertRow(): Promise<boolean> {
 
 async function makeRequest(ledger: PostgresLedger, caller: string): Promise<boolean> {
   const facts = createFacts(caller);
-  const held = await ledger.hold({ ...facts, amount: "0.5", budget: "100000000", ttlMs: 3_600_000 });
+  const held = await ledger.hold({ ...facts, ...HELD });
   if (!held.ok) throw new Error("A hold was refused.");
   await ledger.settle({ ...facts, ...SETTLED });
   return true;
@@ -169,7 +170,7 @@ async function runTask(
     ttlMs: 86_400_000,
     keepMs: 86_400_000,
   };
-  const submitted = await ledger.tasks.submit(task, { ...facts, amount: "0.5", ttlMs: 3_600_000, task: id });
+  const submitted = await ledger.tasks.submit(task, { ...facts, ...HELD, task: id });
   if (submitted.kind !== "submitted") throw new Error(`A task was not submitted: ${submitted.kind}`);
   const taken = await take();
   if (taken === undefined) return false;
@@ -228,36 +229,5 @@ async function changeRow(): Promise<void> {
   await pool?.query("UPDATE public.bare SET charge = $2 WHERE id = $1", [id, "0.25"]);
 }
 
-function createFacts(caller: string) {
-  return {
-    id: `req_${randomUUID()}`,
-    time: new Date().toISOString(),
-    caller,
-    group: "default",
-    model: "seedream-4-5-251128",
-    operation: "generate",
-  } as const;
-}
-
 const INPUT = JSON.stringify({ prompt: "x".repeat(300) });
 const RESULT = JSON.stringify({ data: [{ url: "https://example.com/1.png" }] });
-
-const SETTLED = {
-  state: "settled",
-  channel: "ark",
-  upstreamModel: "doubao-seedream-4-5-251128",
-  status: 200,
-  images: 1,
-  charge: "0.25",
-  usage: { generated_images: 1, output_tokens: 16_384, total_tokens: 16_384 },
-  derivation: {
-    pricing_mode: "per-request",
-    count: 1,
-    count_source: "generated_images",
-    model_price: "0.25",
-    group_ratio: "1",
-    exact: "0.25",
-  },
-  durationMs: 9000,
-  upstreamRequestId: "021769860800000abcdef0123456789abcdef",
-} as const;

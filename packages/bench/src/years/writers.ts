@@ -1,6 +1,6 @@
-import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { PostgresLedger } from "@calotype/postgres";
+import { createFacts, HELD, SETTLED } from "../ledger-requests.ts";
 import { percentileOf } from "../statistics.ts";
 
 /** How long requests took, each a hold and a settlement. In milliseconds. */
@@ -57,23 +57,7 @@ export async function withWriters<T>(
 
 /** A hold and a settlement. */
 export async function makeRequest(ledger: PostgresLedger): Promise<void> {
-  const facts = {
-    id: `req_${randomUUID()}`,
-    time: new Date().toISOString(),
-    caller: "caller-3",
-    group: "default",
-    model: "model-1",
-    operation: "generate",
-  } as const;
-  await ledger.hold({ ...facts, amount: "0.5", budget: "100000000", ttlMs: 3_600_000 });
-  await ledger.settle({
-    ...facts,
-    state: "settled",
-    channel: "channel-1",
-    upstreamModel: "ep",
-    status: 200,
-    images: 1,
-    charge: "0.25",
-    durationMs: 1_000,
-  });
+  const facts = createFacts("caller-3");
+  await ledger.hold({ ...facts, ...HELD });
+  await ledger.settle({ ...facts, ...SETTLED });
 }
