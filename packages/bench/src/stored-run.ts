@@ -50,8 +50,20 @@ export function beginRun(command: string): <Results>(name: string, results: Resu
 
 /** Reads a stored run. */
 export function readRun<Results>(name: string): StoredRun<Results> {
-  const run: StoredRun<Results> = JSON.parse(readFileSync(pathOf(name), "utf8"));
-  return run;
+  return readStored<StoredRun<Results>>(name);
+}
+
+/** Says when and where a run was made, and how busy the machine was. */
+export function describeRun({ date, command, node, machine }: StoredRun<unknown>): string {
+  const { cores, loadBefore, loadAfter } = machine;
+  const load = `${loadBefore} programs wanted a core before it, and ${loadAfter} at its end`;
+  return `Measured on ${date.slice(0, 10)} with \`${command}\`: Node ${node}, ${cores} cores; ${load}.`;
+}
+
+/** Reads a file of `results`. */
+export function readStored<Content>(name: string): Content {
+  const content: Content = JSON.parse(readFileSync(pathOf(name), "utf8"));
+  return content;
 }
 
 const readLoad = (): number => Number((loadavg()[0] ?? 0).toFixed(1));

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 const KIB = 1024;
 /** Resets the kernel's peak of a process's memory; see proc_pid_clear_refs(5). */
@@ -43,9 +43,16 @@ const TICKS = 100;
  * 10 ms.
  */
 export function readServerCpuMs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-  const [user = 0, system = 0] = fields.slice(13, 15).map(Number);
-  return readCpuMs(pid) + ((user + system) * 1000) / TICKS;
+  for (;;) {
+    try {
+      const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+      const [user = 0, system = 0] = fields.slice(13, 15).map(Number);
+      return readCpuMs(pid) + ((user + system) * 1000) / TICKS;
+    } catch (error) {
+      // One of its processes has ended meanwhile. Its time is now in the sums of those that have ended.
+      if (!existsSync(`/proc/${pid}`)) throw error;
+    }
+  }
 }
 
 /** The process that started this one. */
