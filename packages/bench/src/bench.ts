@@ -10,11 +10,11 @@ import { renderText } from "./report/render-tables.ts";
 import { toTables } from "./report/tables.ts";
 import { mergeResults, type Results } from "./results.ts";
 import { runBench } from "./run-bench.ts";
+import { pathOf } from "./stored-run.ts";
 import { canReadCost } from "./system/process-cost.ts";
 import { writeScripts } from "./system/scripts.ts";
 
 const args = process.argv.slice(2);
-const STORED = new URL("../results/gateway.json", import.meta.url);
 const toJson = (results: Results): string => `${JSON.stringify(results, null, 2)}\n`;
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -37,7 +37,7 @@ async function run(options: BenchOptions): Promise<void> {
   for (const table of toTables(results)) say(renderText(table));
   if (options.json !== undefined) writeFileSync(options.json, toJson(results));
   if (options.chart !== undefined) writeFileSync(options.chart, drawChart(results));
-  if (options.isStored) writeFileSync(STORED, toJson(results));
+  if (options.isStored) writeFileSync(pathOf("gateway"), toJson(results));
   if (isWorse(results, options)) process.exitCode = 1;
 }
 

@@ -204,8 +204,12 @@ async function measureRound(
 }
 
 function describe({ processes, lines, work, callers, isRead, newer, older: before }: ProcessesCell): string {
-  const show = (rounds: readonly Round[]): string =>
-    `${medianOf(rounds.map(({ perSecond }) => perSecond)).toFixed(0)}/s, p50 ${medianOf(rounds.map(({ p50 }) => p50)).toFixed(1)} ms, p99 ${medianOf(rounds.map(({ p99 }) => p99)).toFixed(1)} ms, ${medianOf(rounds.map(({ serverCpuMs }) => serverCpuMs)).toFixed(3)} ms of the server's CPU`;
   const named = `${processes} × ${lines}, ${work}, ${callers} callers${isRead ? ", delivered" : ""}`;
-  return `${named}: ${show(newer)}${before.length > 0 ? `; before ${show(before)}` : ""}`;
+  return `${named}: ${showRounds(newer)}${before.length > 0 ? `; before ${showRounds(before)}` : ""}`;
+}
+
+function showRounds(rounds: readonly Round[]): string {
+  const show = (key: keyof Round, digits: number): string =>
+    medianOf(rounds.map((round) => round[key])).toFixed(digits);
+  return `${show("perSecond", 0)}/s, p50 ${show("p50", 1)} ms, p99 ${show("p99", 1)} ms, ${show("serverCpuMs", 3)} ms of the server's CPU`;
 }

@@ -1,6 +1,6 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg, totalmem } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
 /** A run of a command of this package, as `results` has it. The tests write the figures of the documents from these files. */
 export interface StoredRun<Results> {
@@ -23,10 +23,12 @@ export interface Machine {
   readonly loadAfter: number;
 }
 
-const pathOf = (name: string): string => join(import.meta.dirname, "../results", `${name}.json`);
+const FOLDER = join(import.meta.dirname, "../results");
+/** The file of a stored run. */
+export const pathOf = (name: string): string => join(FOLDER, `${name}.json`);
 
 /** Begins a run. Returns the function that stores its results in `results/<name>.json` and returns the path. */
-export function beginRun(command: string): <Results>(name: string, results: Results) => string {
+export function beginRun(command: string): (name: string, results: object) => string {
   const loadBefore = readLoad();
   return (name, results) => {
     const machine = {
@@ -36,7 +38,7 @@ export function beginRun(command: string): <Results>(name: string, results: Resu
       loadBefore,
       loadAfter: readLoad(),
     };
-    const run: StoredRun<typeof results> = {
+    const run: StoredRun<object> = {
       date: new Date().toISOString(),
       command,
       node: process.versions.node,
@@ -50,7 +52,8 @@ export function beginRun(command: string): <Results>(name: string, results: Resu
 
 /** Reads a stored run. */
 export function readRun<Results>(name: string): StoredRun<Results> {
-  return readStored<StoredRun<Results>>(name);
+  const run: StoredRun<Results> = JSON.parse(readFileSync(pathOf(name), "utf8"));
+  return run;
 }
 
 /** Says when and where a run was made, and how busy the machine was. */
@@ -60,10 +63,7 @@ export function describeRun({ date, command, node, machine }: StoredRun<unknown>
   return `Measured on ${date.slice(0, 10)} with \`${command}\`: Node ${node}, ${cores} cores; ${load}.`;
 }
 
-/** Reads a file of `results`. */
-export function readStored<Content>(name: string): Content {
-  const content: Content = JSON.parse(readFileSync(pathOf(name), "utf8"));
-  return content;
-}
-
 const readLoad = (): number => Number((loadavg()[0] ?? 0).toFixed(1));
+
+/** The names of the files of `results`. */
+export const listStored = (): string[] => readdirSync(FOLDER).map((file) => basename(file, ".json"));

@@ -9,7 +9,7 @@ import {
   createPostgresLedger,
   migratePostgresLedger,
   type PostgresLedger,
-  prunePostgresLedger,
+  type prunePostgresLedger,
 } from "@calotype/postgres";
 import { Pool } from "pg";
 import { startBenchServer } from "./bench-server.ts";
@@ -119,14 +119,18 @@ async function run(): Promise<YearsResults> {
   const before = older.createPostgresLedger({ pool });
   say(`${RECORDS} records were made in ${((performance.now() - began) / 1000).toFixed(0)} s`);
   const id = await idOf(pool, Math.floor(RECORDS / 2));
-  const measure = async (title: string, ledger: PostgresLedger): Promise<YearsMeasures> => {
+  const measure = async (
+    title: string,
+    ledger: PostgresLedger,
+    isPresent: boolean,
+  ): Promise<YearsMeasures> => {
     say(title);
-    const measured = await measureYears({ pool, server, ledger, end, id, say });
+    const measured = await measureYears({ pool, server, ledger, isPresent, end, id, say });
     say(`  the records take ${(measured.recordsBytes / 1e9).toFixed(2)} GB`);
     return measured;
   };
 
-  const measuredOlder = await measure("The older version", before);
+  const measuredOlder = await measure("The older version", before, false);
   const { writers: idleWriters } = await withWriters(before, async () => await pause(IDLE_MS));
   say(`Requests while nothing else runs: ${showWriters(idleWriters)}`);
   const pruned = await remove(before, async () => {
@@ -146,7 +150,7 @@ async function run(): Promise<YearsResults> {
     await pool.query("SELECT calotype.make_month($1)", [end + month * 31 * DAY_MS]);
   }
   await pool.query("ANALYZE calotype.records");
-  const newer = await measure(`After the migration, with ${MONTHS} more months`, after);
+  const newer = await measure(`After the migration, with ${MONTHS} more months`, after, true);
 
   const old = await findOld();
   const monthly = Math.round(RECORDS / MONTHS);

@@ -30,6 +30,7 @@ export function formatAbout(value: number): string {
 
 /** Bytes in the unit that suits, with two significant digits. */
 export function formatBytes(bytes: number): string {
+  if (Number.isNaN(bytes)) return "–";
   const units = ["bytes", "kB", "MB", "GB", "TB", "PB"];
   let [value, at] = [Number(bytes.toPrecision(2)), 0];
   while (Math.abs(value) >= 1000 && at < units.length - 1) {
@@ -41,6 +42,7 @@ export function formatBytes(bytes: number): string {
 
 /** Milliseconds in the unit that suits, with two significant digits. */
 export function formatTime(ms: number): string {
+  if (Number.isNaN(ms)) return "–";
   if (ms < 0.1) return `${formatAbout(ms * 1000)} µs`;
   return ms < 1000 ? `${formatAbout(ms)} ms` : `${formatAbout(ms / 1000)} s`;
 }

@@ -1,5 +1,7 @@
+import { readFileSync } from "node:fs";
 import { medianFor, type Results } from "../results.ts";
 import { medianOf } from "../statistics.ts";
+import { pathOf } from "../stored-run.ts";
 import { OURS } from "../target.ts";
 import type { WorkId } from "../works.ts";
 import { type Figures, formatTime } from "./format.ts";
@@ -16,6 +18,12 @@ export interface GatewayCosts {
 
 /** The number of streams of the scenario `streams`. */
 const STREAMS = 5_000;
+
+/** Reads the stored run of the bench. */
+export function readGatewayRun(): Results {
+  const results: Results = JSON.parse(readFileSync(pathOf("gateway"), "utf8"));
+  return results;
+}
 
 /** Reads the costs from a run of the bench. */
 export function readCosts(results: Results): GatewayCosts {

@@ -95,11 +95,15 @@ function renderCosts(costs: RequestCosts): string {
   ]);
 }
 
+const cores =
+  (ms: number) =>
+  (rate: number): string =>
+    `${formatAbout((rate * ms) / 1000)} cores`;
+
 function renderNeeds(costs: RequestCosts): string {
   const { gateway, redisCpuMs, storedResponseBytes, ledgerRate, recordBytes } = costs;
   const redisMs = redisCpuMs.admit + redisCpuMs.finish;
   const row = (title: string, show: (rate: number) => string): string[] => [title, ...RATES.map(show)];
-  const cores = (ms: number) => (rate: number) => `${formatAbout((rate * ms) / 1000)} cores`;
   return renderRows([
     ["Resource", ...RATES.map((rate) => `${formatCount(rate)}/s`)],
     row(`Accounts of ${IMAGES_PER_MINUTE} images a minute`, (rate) =>

@@ -14,10 +14,11 @@ export function redisCpuMsOf({
   return { incr: incr / MICRO, admit: admit / MICRO, finish: finish / MICRO };
 }
 
+const micros = (value: number): string => formatTime(value / MICRO);
+
 /** The figures of a run with Redis and SQLite. */
 export function createStoreFigures(run: StoredRun<StoresResults>): Figures {
   const { redis, sqlite } = run.results;
-  const micros = (value: number): string => formatTime(value / MICRO);
   const rows = redis.times.map((times) => [
     `\`${times.client}\`, ${times.atOnce === 1 ? "one after another" : `${times.atOnce} in parallel, for each call`}`,
     ...(["incr", "admit", "finish"] as const).map(

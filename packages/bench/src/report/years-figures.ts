@@ -69,7 +69,6 @@ function renderChanges(runs: Runs): string {
     ...runs.map(read),
     "",
   ];
-  const seconds = (value: number): string => formatTime(value * 1000);
   const writers = (title: string, read: (results: YearsResults) => WriterTimes): string[] =>
     measured(title, (results) => showWriters(read(results)));
   const removal = (title: string, read: (results: YearsResults) => Removal): string[][] => [
@@ -98,6 +97,8 @@ function renderChanges(runs: Runs): string {
     ...removal("the partition of everything before the migration dropped", ({ droppedOld }) => droppedOld),
   ]);
 }
+
+const seconds = (value: number): string => formatTime(value * 1000);
 
 const showWriters = ({ median, p99, slowest, failed }: WriterTimes): string =>
   `median ${formatTime(median)}, 99 % ${formatTime(p99)}, slowest ${formatTime(slowest)}, ${failed} failed`;

@@ -1,3 +1,6 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import type { PostgresLedger } from "@calotype/postgres";
 import type { Pool } from "pg";
 import type { BenchServer } from "../bench-server.ts";
@@ -23,9 +26,10 @@ export interface OperationTime {
   readonly cpuMs: number;
 }
 
-/** Names of operations besides those of the reports. */
-export const HOLD_AND_SETTLE = "hold and settle, one request alone";
-export const CHECK = "check: each balance against the sum of its records";
+/** Names of operations besides those of the reports. The check knows only the present tables. */
+const HOLD_AND_SETTLE = "hold and settle, one request alone";
+const SUMS = "each balance against the sum of its records, in SQL";
+const CHECK = "`calotype-ledger check`: balances and totals against all records";
 
 const REQUESTS = 200;
 const REPORT_TIMES = 3;
@@ -39,27 +43,24 @@ export interface MeasureContext {
   readonly ledger: PostgresLedger;
   /** The end of the periods of the reports, in milliseconds since 1970. */
   readonly end: number;
+  /** Whether the tables have the present format. */
+  readonly isPresent: boolean;
   /** The id of a record. */
   readonly id: string;
   readonly say: (line: string) => void;
 }
 
 /** Measures what a gateway and the studio do with the tables, and the check of the balances. */
-export async function measureYears({
-  pool,
-  server,
-  ledger,
-  end,
-  id,
-  say,
-}: MeasureContext): Promise<YearsMeasures> {
+export async function measureYears(context: MeasureContext): Promise<YearsMeasures> {
+  const { pool, server, ledger, isPresent, end, id, say } = context;
   const works: Record<string, readonly [most: number, work: () => Promise<unknown>]> = {
     [HOLD_AND_SETTLE]: [REQUESTS, () => makeRequest(ledger)],
   };
   for (const [title, report] of Object.entries(createReports(end, id))) {
     works[title] = [REPORT_TIMES, () => report(ledger)];
   }
-  works[CHECK] = [1, () => pool.query(WRONG_BALANCES)];
+  works[SUMS] = [1, () => pool.query(WRONG_BALANCES)];
+  if (isPresent) works[CHECK] = [1, () => check(server.url)];
   const times: Record<string, OperationTime> = {};
   for (const [title, [most, work]] of Object.entries(works)) {
     const took: OperationTime[] = [];
@@ -76,6 +77,12 @@ export async function measureYears({
     say(`  ${title}: ${time.ms} ms, ${time.cpuMs} ms of the server's CPU (median of ${took.length})`);
   }
   return { ...(await readSizes(pool)), times };
+}
+
+/** Rejects if the command fails, or finds a difference. */
+async function check(url: string): Promise<void> {
+  const script = new URL("calotype-ledger.js", import.meta.resolve("@calotype/ledger"));
+  await promisify(execFile)(process.execPath, [fileURLToPath(script), "check", "--ledger", url]);
 }
 
 const WRONG_BALANCES = `SELECT caller, settled, charges FROM calotype.balances
