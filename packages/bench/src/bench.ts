@@ -8,13 +8,14 @@ import { runProfile } from "./profile/run-profile.ts";
 import { drawChart } from "./report/draw-chart.ts";
 import { renderText } from "./report/render-tables.ts";
 import { toTables } from "./report/tables.ts";
-import { toJson, writeDocs } from "./report/write-docs.ts";
 import { mergeResults, type Results } from "./results.ts";
 import { runBench } from "./run-bench.ts";
+import { pathOf } from "./stored-run.ts";
 import { canReadCost } from "./system/process-cost.ts";
 import { writeScripts } from "./system/scripts.ts";
 
 const args = process.argv.slice(2);
+const toJson = (results: Results): string => `${JSON.stringify(results, null, 2)}\n`;
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 try {
@@ -36,7 +37,7 @@ async function run(options: BenchOptions): Promise<void> {
   for (const table of toTables(results)) say(renderText(table));
   if (options.json !== undefined) writeFileSync(options.json, toJson(results));
   if (options.chart !== undefined) writeFileSync(options.chart, drawChart(results));
-  if (options.isForDocs) writeDocs(results);
+  if (options.isStored) writeFileSync(pathOf("gateway"), toJson(results));
   if (isWorse(results, options)) process.exitCode = 1;
 }
 
@@ -56,7 +57,9 @@ async function obtain(options: BenchOptions): Promise<Results> {
 
 /** The command line without the options for output files, which are of no use to others. */
 function commandOf(words: readonly string[]): string {
-  const kept = words.filter((word, index) => !isForFile(word) && !isForFile(words[index - 1]));
+  const kept = words.filter(
+    (word, index) => word !== "--store" && !isForFile(word) && !isForFile(words[index - 1]),
+  );
   return `npm run bench${kept.length > 0 ? ` -- ${kept.join(" ")}` : ""}`;
 }
 

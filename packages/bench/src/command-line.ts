@@ -22,8 +22,8 @@ export interface BenchOptions {
   readonly from: string | undefined;
   readonly json: string | undefined;
   readonly chart: string | undefined;
-  /** Writes the results into the documentation. */
-  readonly isForDocs: boolean;
+  /** Whether the results are stored in `results`, from which the tests write the documents. */
+  readonly isStored: boolean;
 }
 
 export const USAGE = `npm run bench -- [options]
@@ -38,7 +38,7 @@ export const USAGE = `npm run bench -- [options]
   --profile <name>   in which functions a target spends its time, for the works of --only
   --json <file>      writes the results
   --chart <file>     writes CPU per request as SVG
-  --docs             writes results, tables and chart into the documentation
+  --store            stores the results, from which the tests write the documents
   --from <files>     shows the results of earlier runs, together, and measures nothing
 `;
 
@@ -57,7 +57,7 @@ export function readCommandLine(args: readonly string[]): BenchOptions {
       profile: { type: "string" },
       json: { type: "string" },
       chart: { type: "string" },
-      docs: { type: "boolean", default: false },
+      store: { type: "boolean", default: false },
       from: { type: "string" },
     },
   });
@@ -77,7 +77,7 @@ export function readCommandLine(args: readonly string[]): BenchOptions {
     from: values.from,
     json: values.json,
     chart: values.chart,
-    isForDocs: values.docs,
+    isStored: values.store,
   };
 }
 

@@ -42,11 +42,15 @@ export async function fillPostgres(pool: Pool, schema: string, end: number): Pro
       'channel-' || (n % 4), 1, 0.0325, ${record}::json FROM generate_series(0, ${RECORDS - 1}) AS n`);
 }
 
-/** A record as JSON in SQL, with the number `n`. */
-function toRecord(concat: (parts: readonly string[]) => string, time: string): string {
+/**
+ * A record as JSON in SQL, with the number `n`. Each fiftieth request failed.
+ *
+ * @param id the id without `req_`, in SQL
+ */
+export function toRecord(concat: (parts: readonly string[]) => string, time: string, id = "n"): string {
   return concat([
     `'{"state":"settled","id":"req_'`,
-    "n",
+    id,
     `'","time":"'`,
     time,
     `'","caller":"caller-'`,

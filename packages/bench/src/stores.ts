@@ -1,16 +1,18 @@
-// Measures the stores of a fleet and compares them with their bare servers: npm run bench:stores -- redis postgres
-import { runPostgres } from "./stores/postgres.ts";
-import { runRedis } from "./stores/redis.ts";
+// Measures the stores besides PostgreSQL: Redis, compared with the smallest possible call, and SQLite.
+// npm run bench:stores -- [--store]
+import { parseArgs } from "node:util";
+import { beginRun } from "./stored-run.ts";
+import { measureRedis, type RedisResults } from "./stores/redis.ts";
+import { measureSqlite, type SqliteResults } from "./stores/sqlite.ts";
 
-const STORES = { postgres: runPostgres, redis: runRedis };
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
+/** The results of a run. */
+export interface StoresResults {
+  readonly redis: RedisResults;
+  readonly sqlite: SqliteResults;
+}
 
-const names = process.argv.slice(2);
-for (const [name, measure] of Object.entries(STORES)) {
-  if (names.length === 0 || names.includes(name)) await measure({ say });
-}
-const unknown = names.find((name) => !Object.hasOwn(STORES, name));
-if (unknown !== undefined) {
-  process.stderr.write(`There is no store ${unknown}: ${Object.keys(STORES).join(", ")}.\n`);
-  process.exitCode = 1;
-}
+const { values: options } = parseArgs({ options: { store: { type: "boolean", default: false } } });
+const store = beginRun("npm run bench:stores");
+const results: StoresResults = { redis: await measureRedis(), sqlite: await measureSqlite() };
+process.stdout.write(`${JSON.stringify(results, null, 2)}\n`);
+if (options.store) process.stdout.write(`stored in ${store("stores", results)}\n`);

@@ -1,216 +1,225 @@
-// A ledger with years of records on PostgreSQL: its tables before and after they are divided into months, and the migration while
-// requests are made. `node packages/bench/src/years.ts --older <index.js of @calotype/postgres before months> [--records 10000000]`
-import { randomUUID } from "node:crypto";
+// A ledger with two years of records on PostgreSQL: what takes how long with the tables of an older version and with those of this
+// one, the migration while requests are made, and the removal of a month.
+// npm run bench:years -- --older <index.js of @calotype/postgres before months> [--records 10000000] [--store]
 import { resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { createPostgresLedger, migratePostgresLedger, type PostgresLedger } from "@calotype/postgres";
+import {
+  createPostgresLedger,
+  migratePostgresLedger,
+  type PostgresLedger,
+  type prunePostgresLedger,
+} from "@calotype/postgres";
 import { Pool } from "pg";
-import { medianOf } from "./statistics.ts";
+import { startBenchServer } from "./bench-server.ts";
+import { beginRun } from "./stored-run.ts";
+import { addRecords, fillYears, idOf } from "./years/fill-years.ts";
+import { measureYears, readSizes, type YearsMeasures } from "./years/measure-years.ts";
+import { type WriterTimes, withWriters } from "./years/writers.ts";
 
-const { values } = parseArgs({
-  options: { older: { type: "string" }, records: { type: "string", default: "10000000" } },
+/** The results of a run. */
+export interface YearsResults {
+  readonly records: number;
+  readonly months: number;
+  readonly postgres: string;
+  readonly older: YearsMeasures;
+  /** Requests while nothing else runs. */
+  readonly idleWriters: WriterTimes;
+  /** The records of the oldest month, deleted by the older version. */
+  readonly pruned: Removal;
+  readonly migration: {
+    readonly seconds: number;
+    readonly writers: WriterTimes;
+    /** The largest size of the tables meanwhile. */
+    readonly mostBytes: number;
+  };
+  readonly newer: YearsMeasures;
+  /** The partition of all records from before the migration. */
+  readonly droppedOld: Removal;
+  /** A partition with the records of a month. */
+  readonly droppedMonth: Removal;
+}
+
+/** Removed records, and how long requests took meanwhile. */
+export interface Removal {
+  readonly records: number;
+  readonly seconds: number;
+  /** By how much the tables became smaller. */
+  readonly freedBytes: number;
+  readonly writers: WriterTimes;
+}
+
+const { values: options } = parseArgs({
+  options: {
+    older: { type: "string" },
+    records: { type: "string", default: "10000000" },
+    store: { type: "boolean", default: false },
+  },
 });
-if (values.older === undefined)
-  throw new Error("--older must name the index.js of the version before months");
-const RECORDS = Number(values.records);
-/** The records of a month, so that there are 24 months or a little less. */
+if (options.older === undefined) {
+  throw new Error("--older must name the dist/index.js of an @calotype/postgres that has no months.");
+}
+const RECORDS = Number(options.records);
+if (!Number.isSafeInteger(RECORDS) || RECORDS < 100_000) {
+  throw new RangeError("--records must be a whole number, at least 100000.");
+}
 const MONTHS = 24;
-const BATCH = 1_000_000;
+const DAY_MS = 86_400_000;
+const MONTH_MS = 30 * DAY_MS;
+const IDLE_MS = 10_000;
+/** What is written to a table in the transaction that emptied it needs no write-ahead log. */
+const WITHOUT_LOG = { wal_level: "minimal", max_wal_senders: "0", max_wal_size: "8GB" };
 
-type Create = typeof createPostgresLedger;
-const older: { readonly createPostgresLedger: Create } = await import(
-  pathToFileURL(resolve(values.older)).href
-);
+/** What the older version has, too. */
+interface Version {
+  readonly createPostgresLedger: typeof createPostgresLedger;
+  readonly prunePostgresLedger: typeof prunePostgresLedger;
+}
+const older: Version = await import(pathToFileURL(resolve(options.older)).href);
 
-const url = process.env["CALOTYPE_TEST_POSTGRES"] ?? "postgres://postgres@127.0.0.1:5432/test";
-const admin = new Pool({ connectionString: url, max: 1 });
-const name = `calotype_years_${process.pid}`;
-await admin.query(`CREATE DATABASE ${name}`);
-const own = new URL(url);
-own.pathname = `/${name}`;
-const pool = new Pool({ connectionString: own.href, max: 20 });
 const say = (line: string): void => void process.stdout.write(`${new Date().toISOString()} ${line}\n`);
+const showWriters = ({ requests, failed, median, p99, slowest }: WriterTimes): string =>
+  `${requests} requests, ${failed} failed, median ${median.toFixed(1)} ms, 99 % ${p99.toFixed(0)} ms, slowest ${slowest.toFixed(0)} ms`;
 
-const end = Date.now();
-const stepMs = (MONTHS * 30 * 86_400_000) / RECORDS;
-const start = end - RECORDS * stepMs;
-const iso = (ms: number): string => new Date(ms).toISOString();
-
+const store = beginRun(`npm run bench:years -- --older … --records ${RECORDS}`);
+const server = await startBenchServer();
+let pool = connect();
 try {
-  const before = older.createPostgresLedger({ pool });
-  await before.ready();
-  await fill();
-  await pool.query("VACUUM (ANALYZE) calotype.records");
-  await pool.query("CHECKPOINT");
-  await measure("before", before, async () => await deleteMonth());
-  const requests = startRequests(before);
-  const began = performance.now();
-  await migratePostgresLedger({ pool });
-  say(`the migration of ${RECORDS} records took ${((performance.now() - began) / 1000).toFixed(1)} s`);
-  say(`requests during it (each a hold and a settlement, of the older version): ${await requests.stop()}`);
-  await before.close();
-  const after = createPostgresLedger({ pool });
-  await pool.query("ANALYZE calotype.records");
-  await after.sweep({ onLost: "charge" });
-  // As many months as the records have, and more, because each month takes time to plan.
-  for (let month = 0; month < MONTHS; month++) {
-    await pool.query("SELECT calotype.make_month($1)", [end + month * 31 * 86_400_000]);
-  }
-  await measure(`after, with ${MONTHS} more months`, after, async () => {
-    const [row] = (
-      await pool.query<{ name: string }>(
-        "SELECT name FROM calotype.list_months() WHERE name LIKE 'records_until%'",
-      )
-    ).rows;
-    const size = await pool.query<{ size: string }>(
-      "SELECT pg_size_pretty(pg_total_relation_size($1::regclass)) AS size",
-      [`calotype.${row?.name}`],
-    );
-    await pool.query("DELETE FROM calotype.outbox_entries");
-    const dropped = await pool.query<{ month: string }>(
-      "SELECT calotype.drop_month(clock_timestamp() + interval '1 year') AS month",
-    );
-    return `dropped ${dropped.rows[0]?.month} of ${size.rows[0]?.size}`;
-  });
-  await after.close();
+  const results = await run();
+  if (options.store) say(`stored in ${store(`years-${RECORDS / 1_000_000}m`, results)}`);
 } finally {
   await pool.end();
-  await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
-  await admin.end();
+  await server.remove();
 }
 
-/** Writes the records as settled and counted ones, with their balances. The indexes are built in the end, which is faster. */
-async function fill(): Promise<void> {
+/** The connections stay open, because the CPU time of a session is known more exactly while it runs. */
+function connect(): Pool {
+  return new Pool({ connectionString: server.url, max: 20, idleTimeoutMillis: 0 });
+}
+
+/** Restarts the server while no ledger is open. */
+async function restart(settings: Readonly<Record<string, string>>): Promise<void> {
+  await pool.end();
+  await server.restart(settings);
+  pool = connect();
+}
+
+async function run(): Promise<YearsResults> {
+  const end = Date.now();
+  const from = end - MONTHS * MONTH_MS;
+  const stepMs = (end - from) / RECORDS;
+  const empty = older.createPostgresLedger({ pool });
+  await empty.ready();
+  await empty.close();
   const began = performance.now();
-  const { rows: indexes } = await pool.query<{ sql: string; name: string }>(
-    "SELECT indexdef AS sql, indexname AS name FROM pg_indexes WHERE schemaname = 'calotype' AND tablename = 'records'",
-  );
-  await pool.query("ALTER TABLE calotype.records DROP CONSTRAINT records_pkey");
-  for (const { name: index } of indexes) await pool.query(`DROP INDEX IF EXISTS calotype.${index}`);
-  const time = `to_timestamp((${start} + n * ${stepMs}::float8) / 1000.0)`;
-  for (let from = 0; from < RECORDS; from += BATCH) {
-    await pool.query(`INSERT INTO calotype.records (id, state, time, caller, model, channel, images, charge, record, outcome,
-        duration_ms, tokens)
-      SELECT 'req_' || md5(n::text), 'settled', ${time}, 'caller-' || (n % 20), 'model-' || (n % 5), 'channel-' || (n % 4), 1, 0.0325,
-        concat('{"state":"settled","id":"req_', md5(n::text), '","time":"',
-          to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), '","caller":"caller-', n % 20,
-          '","group":"default","model":"model-', n % 5, '","operation":"generate","channel":"channel-', n % 4,
-          '","upstreamModel":"ep","status":200,"endUser":"user-', n % 5000, '","tags":{"team":"team-', n % 50,
-          '"},"images":1,"charge":"0.0325","durationMs":', 3000 + ((n % 1000) * 7919) % 60000,
-          ',"usage":{"generated_images":1,"output_tokens":16384,"total_tokens":16384}}')::json,
-        'succeeded', 3000 + ((n % 1000) * 7919) % 60000, 16384
-      FROM generate_series(${from}, ${Math.min(RECORDS, from + BATCH) - 1}) AS n`);
-  }
-  for (const { sql } of indexes) await pool.query(`SET maintenance_work_mem = '1GB'; ${sql}`);
-  await pool.query("ALTER TABLE calotype.records ADD PRIMARY KEY USING INDEX records_pkey");
-  await pool.query(`INSERT INTO calotype.balances (caller, settled)
-    SELECT caller, sum(charge) FROM calotype.records GROUP BY caller`);
+  await restart(WITHOUT_LOG);
+  await fillYears(pool, { records: RECORDS, from, stepMs, first: 0 });
+  await restart({});
+  const before = older.createPostgresLedger({ pool });
   say(`${RECORDS} records were made in ${((performance.now() - began) / 1000).toFixed(0)} s`);
-}
-
-async function measure(title: string, ledger: PostgresLedger, drop: () => Promise<string>): Promise<void> {
-  const size = await pool.query<{ size: string }>(
-    `SELECT pg_size_pretty(sum(pg_total_relation_size(c.oid))) AS size FROM pg_class c
-      WHERE c.relnamespace = 'calotype'::regnamespace AND c.relkind = 'r' AND c.relname LIKE 'records%'`,
-  );
-  say(`${title}: the records take ${size.rows[0]?.size} of disk`);
-  const day = 86_400_000;
-  const month = { from: iso(end - 30 * day), to: iso(end) };
-  const parts: readonly [string, number, () => Promise<unknown>][] = [
-    ["hold and settle, one alone", 200, () => request(ledger)],
-    ["series of a month, by model", 5, () => ledger.history.series({ ...month, bucket: "day", by: "model" })],
-    [
-      "series of a day, by end user (reads records)",
-      5,
-      () => ledger.history.series({ from: iso(end - day), to: iso(end), by: "endUser" }),
-    ],
-    ["page of 50 newest", 20, () => ledger.history.page({ ...month, limit: 50 })],
-    ["page of 50 of one caller", 20, () => ledger.history.page({ ...month, caller: "caller-3", limit: 50 })],
-    [
-      "page of 50 with the highest charges of a week",
-      3,
-      () => ledger.history.page({ from: iso(end - 7 * day), to: iso(end), sort: "charge", limit: 50 }),
-    ],
-    ["find by id", 20, () => ledger.history.find("req_c4ca4238a0b923820dcc509a6f75849b")],
-    ["totals by caller of a month", 3, () => ledger.totals("caller", month)],
-    [
-      "check: balances against all records",
-      1,
-      () =>
-        pool.query(`SELECT caller, settled, charges FROM calotype.balances
-        LEFT JOIN (SELECT caller, sum(charge) AS charges FROM calotype.records GROUP BY caller) r USING (caller)
-        WHERE settled <> coalesce(charges, 0)`),
-    ],
-  ];
-  for (const [what, times, work] of parts) {
-    const took: number[] = [];
-    for (let at = 0; at < times; at++) {
-      const began = performance.now();
-      await work();
-      took.push(performance.now() - began);
-    }
-    say(
-      `${title}: ${what}: ${medianOf(took).toFixed(1)} ms (median of ${times}, slowest ${Math.max(...took).toFixed(1)})`,
-    );
-  }
-  const began = performance.now();
-  const done = await drop();
-  say(`${title}: ${done} in ${((performance.now() - began) / 1000).toFixed(2)} s`);
-}
-
-/** What retention costs without months: the rows of the oldest month are deleted. */
-async function deleteMonth(): Promise<string> {
-  const { rowCount } = await pool.query("DELETE FROM calotype.records WHERE time < $1", [
-    iso(start + 30 * 86_400_000),
-  ]);
-  return `deleted ${rowCount} records of a month`;
-}
-
-async function request(ledger: PostgresLedger): Promise<void> {
-  const facts = {
-    id: randomUUID(),
-    time: iso(Date.now()),
-    caller: "caller-3",
-    group: "default",
-    model: "model-1",
-    operation: "generate",
-  } as const;
-  await ledger.hold({ ...facts, amount: "0.5", budget: "100000000", ttlMs: 3_600_000 });
-  await ledger.settle({
-    ...facts,
-    state: "settled",
-    channel: "channel-1",
-    upstreamModel: "ep",
-    status: 200,
-    images: 1,
-    charge: "0.25",
-    durationMs: 1_000,
-  });
-}
-
-/** Makes requests, one after another in each of eight lines, until they are stopped. Returns how long they took. */
-function startRequests(ledger: PostgresLedger): { readonly stop: () => Promise<string> } {
-  const stopping = new AbortController();
-  const took: number[] = [];
-  let failed = 0;
-  const lines = Array.from({ length: 8 }, async () => {
-    while (!stopping.signal.aborted) {
-      const began = performance.now();
-      await request(ledger).then(
-        () => took.push(performance.now() - began),
-        () => failed++,
-      );
-      await new Promise((resume) => setTimeout(resume, 20));
-    }
-  });
-  return {
-    stop: async () => {
-      stopping.abort();
-      await Promise.all(lines);
-      const sorted = took.toSorted((one, other) => one - other);
-      const at = (share: number): string => (sorted[Math.floor(sorted.length * share)] ?? 0).toFixed(0);
-      return `${took.length}, ${failed} failed; median ${at(0.5)} ms, 99 % ${at(0.99)} ms, slowest ${(sorted.at(-1) ?? 0).toFixed(0)} ms`;
-    },
+  const id = await idOf(pool, Math.floor(RECORDS / 2));
+  const measure = async (
+    title: string,
+    ledger: PostgresLedger,
+    isPresent: boolean,
+  ): Promise<YearsMeasures> => {
+    say(title);
+    const measured = await measureYears({ pool, server, ledger, isPresent, end, id, say });
+    say(`  the records take ${(measured.recordsBytes / 1e9).toFixed(2)} GB`);
+    return measured;
   };
+
+  const measuredOlder = await measure("The older version", before, false);
+  const { writers: idleWriters } = await withWriters(before, async () => await pause(IDLE_MS));
+  say(`Requests while nothing else runs: ${showWriters(idleWriters)}`);
+  const pruned = await remove(before, async () => {
+    const oldest = new Date(from + MONTH_MS).toISOString();
+    return await older.prunePostgresLedger({ pool, before: oldest, undelivered: true });
+  });
+
+  const { result: mostBytes, seconds, writers } = await withWriters(before, migrate);
+  say(
+    `The migration took ${seconds.toFixed(1)} s and ${(mostBytes / 1e9).toFixed(2)} GB; meanwhile ${showWriters(writers)}`,
+  );
+  await before.close();
+  const after = createPostgresLedger({ pool });
+  await after.sweep({ onLost: "charge" });
+  // As many months as the records have, because each of them takes time to plan.
+  for (let month = 0; month < MONTHS; month++) {
+    await pool.query("SELECT calotype.make_month($1)", [end + month * 31 * DAY_MS]);
+  }
+  await pool.query("ANALYZE calotype.records");
+  const newer = await measure(`After the migration, with ${MONTHS} more months`, after, true);
+
+  const old = await findOld();
+  const monthly = Math.round(RECORDS / MONTHS);
+  await addRecords(pool, {
+    records: monthly,
+    from: old.endsAt,
+    stepMs: (28 * DAY_MS) / monthly,
+    first: RECORDS,
+  });
+  // The older version wrote an entry for each record. A month with an entry that waits is not dropped.
+  await pool.query("DELETE FROM calotype.outbox_entries");
+  const drop = async (beforeMs: number, records: number): Promise<Removal> =>
+    await remove(after, async () => {
+      await pool.query("SELECT calotype.drop_month(to_timestamp($1::float8 / 1000))", [beforeMs]);
+      return records;
+    });
+  const droppedOld = await drop(old.endsAt, old.records);
+  const droppedMonth = await drop(old.endsAt + 31 * DAY_MS, monthly);
+  await after.close();
+  return {
+    records: RECORDS,
+    months: MONTHS,
+    postgres: server.version,
+    older: measuredOlder,
+    idleWriters,
+    pruned,
+    migration: { seconds, writers, mostBytes },
+    newer,
+    droppedOld,
+    droppedMonth,
+  };
+}
+
+/** Migrates the tables. Returns their largest size meanwhile. */
+async function migrate(): Promise<number> {
+  const migrating = new AbortController();
+  let mostBytes = 0;
+  const watching = (async () => {
+    while (!migrating.signal.aborted) {
+      mostBytes = Math.max(mostBytes, (await readSizes(pool)).recordsBytes);
+      await pause(500);
+    }
+  })();
+  try {
+    await migratePostgresLedger({ pool });
+  } finally {
+    migrating.abort();
+    await watching;
+  }
+  return mostBytes;
+}
+
+/** The partition of what was there before the migration. */
+async function findOld(): Promise<{ readonly endsAt: number; readonly records: number }> {
+  const { rows } = await pool.query<{ name: string; ends_at: Date }>(
+    "SELECT name, ends_at FROM calotype.list_months() WHERE name LIKE 'records_until%'",
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error("The migration made no partition of the older records.");
+  const counted = await pool.query<{ count: string }>(`SELECT count(*) FROM calotype.${row.name}`);
+  return { endsAt: row.ends_at.getTime(), records: Number(counted.rows[0]?.count) };
+}
+
+async function remove(ledger: PostgresLedger, work: () => Promise<number>): Promise<Removal> {
+  const { recordsBytes } = await readSizes(pool);
+  const { result: records, seconds, writers } = await withWriters(ledger, work);
+  const freedBytes = recordsBytes - (await readSizes(pool)).recordsBytes;
+  say(
+    `${records} records were removed in ${seconds.toFixed(2)} s, ${(freedBytes / 1e9).toFixed(2)} GB; ${showWriters(writers)}`,
+  );
+  return { records, seconds, freedBytes, writers };
 }

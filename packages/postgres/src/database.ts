@@ -89,7 +89,7 @@ export function createDatabase(pool: PostgresPool, defaultTimeoutMs: number): Da
           return await repeat(
             (send, { msLeft }) =>
               untilStopped(
-                transact(send, msLeft, () => send(query), STOP_WITH_CLIENT),
+                transact(send, msLeft, () => send(query), REPORT_SETTINGS),
                 options,
               ),
             end,
@@ -131,10 +131,14 @@ function createLine(max: number): <T>(work: () => Promise<T>) => Promise<T> {
 }
 
 /**
+ * The settings of reports. Without `jit = off`, a server that compiles statements takes seconds for the sums of many months, because it
+ * compiles each month, even if the statement then reads only a few records of one of them.
+ *
  * From PostgreSQL 14 on, and not on Windows, the server notices within a second that a connection was closed. Elsewhere it runs
  * the statement to its end.
  */
-const STOP_WITH_CLIENT = `;
+const REPORT_SETTINGS = `;
+      SET LOCAL jit = off;
       DO $$ BEGIN
         PERFORM set_config('client_connection_check_interval', '1000', true);
       EXCEPTION WHEN OTHERS THEN NULL;

@@ -3,6 +3,8 @@ import { expect, it } from "vitest";
 import { createPostgresLedger } from "./create-postgres-ledger.js";
 import { createDatabase } from "./database.js";
 import { migrate, migratePostgresLedger } from "./migrate.js";
+import { MIGRATIONS } from "./migrations.js";
+import { WITHOUT_COMPILATION } from "./sql/without-compilation.js";
 import { describeWithPostgres } from "./testing/describe-with-postgres.js";
 import { holdOf, recordOf } from "./testing/entries.js";
 import { completionOf, SWEEP, takeNames, taskOf } from "./testing/tasks.js";
@@ -57,6 +59,22 @@ await describeWithPostgres("a schema", ({ url, pool, nameSchema }) => {
     await expect(migrateTo(schema, [FIRST, SECOND], false)).rejects.toThrow(
       "run migratePostgresLedger first",
     );
+  });
+
+  it("has no function that is compiled at each call, also if it was made by an older version", async () => {
+    const schema = nameSchema();
+    const findCompiled = async (): Promise<unknown[]> =>
+      await read(`SELECT proname FROM pg_proc WHERE pronamespace = '"${schema}"'::regnamespace
+        AND 'enable_seqscan=off' = ANY (proconfig) AND 'jit=off' <> ALL (proconfig)`);
+    await migrateTo(schema, MIGRATIONS);
+    expect(await findCompiled()).toEqual([]);
+    // As an older version left them.
+    await pool.query(`ALTER FUNCTION "${schema}".submit_tasks_within_shares RESET jit;
+      ALTER FUNCTION "${schema}".settle_calls RESET jit;
+      UPDATE "${schema}".format SET version = ${MIGRATIONS.indexOf(WITHOUT_COMPILATION)}`);
+    expect(await findCompiled()).toHaveLength(2);
+    await migrateTo(schema, MIGRATIONS);
+    expect(await findCompiled()).toEqual([]);
   });
 
   it("with another program's tables of the same names is rejected and not changed", async () => {

@@ -16,6 +16,7 @@ import { TASK_SHARES } from "./sql/task-shares.js";
 import { TASK_SWEEP } from "./sql/task-sweep.js";
 import { TASK_TABLES } from "./sql/task-tables.js";
 import { WEBHOOK_MESSAGES } from "./sql/webhook-messages.js";
+import { WITHOUT_COMPILATION } from "./sql/without-compilation.js";
 
 /**
  * Tasks and webhooks. Their functions take locks in this order, so that there is no deadlock: the row of the owner, the rows
@@ -550,6 +551,7 @@ export const MIGRATIONS: readonly string[] = [
   COSTS,
   [OUTBOX_READERS, CHANGES_WITHOUT_NOTIFY].join(""),
   MONTHLY_RECORDS,
+  WITHOUT_COMPILATION,
 ];
 
 /** How many steps come before that which divides the records into months, see `prepare-records.ts`. */
@@ -563,6 +565,9 @@ export const BEFORE_MONTHS = MIGRATIONS.indexOf(MONTHLY_RECORDS);
  * records such a plan made a request take 20 ms instead of 2. Planning costs about a quarter of a millisecond for each
  * call. The functions of every request keep their plans (`force_generic_plan`), so each of their statements must be
  * written such that only searches by key are possible. `work-per-call.test.ts` counts the rows that they read.
+ *
+ * A plan that cannot do without what is off counts as so expensive that PostgreSQL compiles it, at each call. For the submission of a
+ * task this took longer than all the rest, so `jit` is off.
  */
 export const FUNCTION_SETTINGS = `SET lock_timeout = '5s' SET plan_cache_mode = force_custom_plan
-  SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off`;
+  SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off`;

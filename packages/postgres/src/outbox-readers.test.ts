@@ -3,12 +3,12 @@ import { expect, it, onTestFinished } from "vitest";
 import { createPostgresLedger, type PostgresLedger } from "./create-postgres-ledger.js";
 import { createDatabase } from "./database.js";
 import { migrate } from "./migrate.js";
-import { MIGRATIONS } from "./migrations.js";
+import { BEFORE_MONTHS, MIGRATIONS } from "./migrations.js";
 import { describeWithPostgres } from "./testing/describe-with-postgres.js";
 import { holdOf, recordOf } from "./testing/entries.js";
 
 /** The number of steps before the readers. */
-const BEFORE = MIGRATIONS.length - 2;
+const BEFORE = BEFORE_MONTHS - 1;
 
 const startGateway = (ledger: PostgresLedger, options: { readonly onUsage?: () => void }): void => {
   const gateway = createGateway({

@@ -4,6 +4,7 @@ import { Pool } from "pg";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { createPostgresLedger, type PostgresLedger } from "./create-postgres-ledger.js";
 import { createDatabase, type SqlQuery } from "./database.js";
+import { toListQuery } from "./history.js";
 import { migratePostgresLedger } from "./migrate.js";
 import { toPageQuery, toTotalsQuery } from "./reports.js";
 import { describeWithPostgres } from "./testing/describe-with-postgres.js";
@@ -28,6 +29,13 @@ await describeWithPostgres("with 20,000 records", ({ pool, nameSchema }) => {
       `INSERT INTO ${schema}.outbox (id, state) SELECT id, state FROM ${schema}.records LIMIT 5000`,
     );
     await pool.query(`VACUUM ANALYZE ${schema}.records, ${schema}.outbox`);
+  });
+
+  // With the default of the server, sums over two years of months took 3.8 s instead of 0.2 s.
+  it("the statements of a report are not compiled, which would take longer than they run", async () => {
+    const database = createDatabase(pool, 10_000);
+    expect(await database.report({ sql: "SHOW jit", values: [] }, {})).toEqual([{ jit: "off" }]);
+    expect(await database.run({ sql: "SHOW jit", values: [] })).toEqual([{ jit: "on" }]);
   });
 
   const planOf = async ({ sql, values }: SqlQuery): Promise<string> => {
@@ -114,6 +122,28 @@ await describeWithPostgres("reports", ({ url, pool, nameSchema }) => {
     expect(await countWaiting("calotype-line")).toBe(2);
     await unlock();
     for (const { total } of await reports) expect(total.sums.requests).toBe(1);
+  });
+
+  it("of a caller's newest failures read the index of records without success, and sort nothing", async () => {
+    const name = nameSchema();
+    await migratePostgresLedger({ pool, schema: name });
+    await pool.query(`INSERT INTO "${name}".records (id, state, time, caller, model, channel, images, charge, record, outcome)
+      SELECT 'req_' || n, 'settled', timestamptz '2026-01-01Z' + n * interval '1 minute', 'caller-' || n % 4, 'm', 'c', 1, 0.25,
+        '{}', CASE WHEN n % 11 = 3 THEN 'failed' ELSE 'succeeded' END FROM generate_series(1, 20000) AS n`);
+    await pool.query(`VACUUM ANALYZE "${name}".records`);
+    const query = {
+      filter: { caller: "caller-1" },
+      outcomes: ["failed"],
+      sort: "time",
+      isDescending: true,
+      limit: 51,
+      after: undefined,
+    } as const;
+    const { sql, values } = toListQuery(`"${name}"`, query, "id");
+    const { rows } = await pool.query<{ "QUERY PLAN": string }>(`EXPLAIN (COSTS OFF) ${sql}`, [...values]);
+    const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
+    expect(plan).toMatch(/Index Scan Backward using records_until_\d+_without_success/);
+    expect(plan).not.toMatch(/Bitmap|->  Sort$/m);
   });
 
   it("that are stopped end at once, also on the server", async () => {

@@ -15,17 +15,14 @@ export function renderText({ title, rows, notes }: Table): string {
 }
 
 /** Renders a table in Markdown. */
-export function renderMarkdown({ title, rows: [head = [], ...rows], notes }: Table): string {
+export function renderMarkdown({ title, rows, notes }: Table): string {
+  return [`### ${title}`, "", renderRows(rows), ...notes.flatMap((note) => ["", note]), ""].join("\n");
+}
+
+/** Renders rows in Markdown. The first row has the names of the columns, and the first column is text. */
+export function renderRows([head = [], ...rows]: Table["rows"]): string {
   const rule = head.map((_, column) => (column === 0 ? "---" : "---:"));
-  return [
-    `### ${title}`,
-    "",
-    toLine(head),
-    toLine(rule),
-    ...rows.map(toLine),
-    ...notes.flatMap((note) => ["", note]),
-    "",
-  ].join("\n");
+  return [head, rule, ...rows].map(toLine).join("\n");
 }
 
 function toLine(cells: readonly string[]): string {

@@ -18,7 +18,7 @@ export const KEPT_HOLDS = `
   CREATE FUNCTION {schema}.take_kept_holds(
     p_limit bigint, p_ttl_ms float8, p_step bigint, p_unsure_steps bigint[], p_owner uuid, p_lease_ms float8,
     p_now_ms float8
-  ) RETURNS TABLE (id text, hold text, upstream text) LANGUAGE plpgsql {settings} SET jit = off AS $$
+  ) RETURNS TABLE (id text, hold text, upstream text) LANGUAGE plpgsql {settings} AS $$
   DECLARE
     instant timestamptz := {schema}.task_instant(p_now_ms);
     chosen text[];

@@ -29,7 +29,7 @@ export const SENT_TASKS = `
 
   -- Locks tasks to be continued, the oldest first, not those that others have locked.
   CREATE FUNCTION {schema}.choose_sent_tasks(p_limit bigint, p_except text[]) RETURNS text[]
-  LANGUAGE plpgsql {settings} SET enable_sort = off SET jit = off AS $$
+  LANGUAGE plpgsql {settings} SET enable_sort = off AS $$
   BEGIN
     RETURN ARRAY(
       SELECT t.id FROM {schema}.tasks t
@@ -39,7 +39,7 @@ export const SENT_TASKS = `
 
   -- Whether a task is to be continued.
   CREATE FUNCTION {schema}.is_task_sent() RETURNS boolean
-  LANGUAGE plpgsql {settings} SET enable_sort = off SET jit = off AS $$
+  LANGUAGE plpgsql {settings} SET enable_sort = off AS $$
   BEGIN
     RETURN (SELECT true FROM {schema}.tasks t WHERE t.status = 'in_progress' AND t.owner IS NULL
       ORDER BY t.sequence LIMIT 1);

@@ -93,7 +93,7 @@ export const TASK_ENDS = `
 
   -- The newest first, after the task with the id p_after; NULL begins with the newest.
   CREATE FUNCTION {schema}.list_tasks(p_caller text, p_limit bigint, p_after text) RETURNS SETOF {schema}.tasks
-  LANGUAGE plpgsql {settings} SET enable_sort = off SET jit = off AS $$
+  LANGUAGE plpgsql {settings} SET enable_sort = off AS $$
   DECLARE
     behind bigint := 9223372036854775807;
   BEGIN

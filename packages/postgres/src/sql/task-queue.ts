@@ -50,7 +50,7 @@ export const TASK_QUEUE = `
   -- caller had the turn that is due already, it is the one after that. So a caller that always submits one more task does
   -- not go before the others again and again.
   CREATE FUNCTION {schema}.next_turn(p_caller text, p_due bigint) RETURNS bigint
-  LANGUAGE plpgsql {settings} SET enable_sort = off SET jit = off AS $$
+  LANGUAGE plpgsql {settings} SET enable_sort = off AS $$
   DECLARE
     last_waiting bigint := (
       SELECT l.turn FROM (
@@ -157,7 +157,7 @@ export const TASK_QUEUE = `
 
   -- Locks waiting tasks in the order of their turns, not those that others have locked.
   CREATE FUNCTION {schema}.choose_tasks(p_limit bigint, p_instant timestamptz) RETURNS text[]
-  LANGUAGE plpgsql {settings} SET enable_sort = off SET jit = off AS $$
+  LANGUAGE plpgsql {settings} SET enable_sort = off AS $$
   BEGIN
     RETURN ARRAY(
       SELECT t.id FROM {schema}.tasks t WHERE t.is_waiting AND t.expires_at > p_instant
@@ -166,7 +166,7 @@ export const TASK_QUEUE = `
 
   -- Locks waiting tasks as choose_tasks does, but leaves callers out.
   CREATE FUNCTION {schema}.choose_tasks_except(p_limit bigint, p_except text[], p_instant timestamptz) RETURNS text[]
-  LANGUAGE plpgsql {settings} SET enable_sort = off SET jit = off AS $$
+  LANGUAGE plpgsql {settings} SET enable_sort = off AS $$
   DECLARE
     -- How many waiting tasks are read before the callers are searched one by one.
     head_size bigint := greatest(1000, 4 * p_limit);
@@ -213,7 +213,7 @@ export const TASK_QUEUE = `
 
   -- Whether a task waits.
   CREATE FUNCTION {schema}.is_task_waiting() RETURNS boolean
-  LANGUAGE plpgsql {settings} SET enable_sort = off SET jit = off AS $$
+  LANGUAGE plpgsql {settings} SET enable_sort = off AS $$
   BEGIN
     RETURN (SELECT t.is_waiting FROM {schema}.tasks t WHERE t.is_waiting ORDER BY t.turn, t.sequence LIMIT 1);
   END $$;

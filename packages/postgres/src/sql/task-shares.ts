@@ -129,7 +129,7 @@ export const TASK_SHARES = `
 
   -- As before, and the address of all endpoints of a caller may be closed.
   CREATE OR REPLACE FUNCTION {schema}.find_due_messages(p_limit bigint, p_closed text[], p_instant timestamptz) RETURNS text[]
-  LANGUAGE plpgsql {settings} SET enable_sort = off SET jit = off AS $$
+  LANGUAGE plpgsql {settings} SET enable_sort = off AS $$
   DECLARE
     head_size bigint := greatest(1000, 4 * p_limit);
     most bigint := 100 + 2 * p_limit;

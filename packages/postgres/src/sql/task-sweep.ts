@@ -2,7 +2,7 @@
 export const TASK_SWEEP = `
   -- The owners of taken tasks that have no lease any more, and the calling owner if p_own.
   CREATE FUNCTION {schema}.dead_task_owners(p_owner uuid, p_own boolean, p_now_ms float8) RETURNS SETOF uuid
-  LANGUAGE plpgsql {settings} SET enable_sort = off SET jit = off AS $$
+  LANGUAGE plpgsql {settings} SET enable_sort = off AS $$
   DECLARE
     instant timestamptz := {schema}.task_instant(p_now_ms);
   BEGIN
@@ -97,7 +97,7 @@ export const TASK_SWEEP = `
 
   -- Finds tasks that waited too long: at most p_limit, and with about 16 MiB of inputs.
   CREATE FUNCTION {schema}.find_expired(p_limit bigint, p_instant timestamptz) RETURNS text[]
-  LANGUAGE plpgsql {settings} SET enable_sort = off SET jit = off AS $$
+  LANGUAGE plpgsql {settings} SET enable_sort = off AS $$
   BEGIN
     RETURN ARRAY(
       SELECT sized.id FROM (
@@ -132,7 +132,7 @@ export const TASK_SWEEP = `
 
   -- Finds ended tasks whose time to be kept is over, after a position.
   CREATE FUNCTION {schema}.find_removable(p_after_time timestamptz, p_after_id text, p_limit bigint, p_instant timestamptz)
-  RETURNS TABLE (id text, remove_at timestamptz) LANGUAGE plpgsql {settings} SET enable_sort = off SET jit = off AS $$
+  RETURNS TABLE (id text, remove_at timestamptz) LANGUAGE plpgsql {settings} SET enable_sort = off AS $$
   BEGIN
     RETURN QUERY SELECT t.id, t.remove_at FROM {schema}.tasks t
       WHERE t.remove_at <= p_instant AND (t.remove_at, t.id) > (p_after_time, p_after_id)

@@ -8,7 +8,7 @@ export const WEBHOOK_MESSAGES = `
   -- Finds messages that are due, the longest waiting first, more than p_limit. The closed addresses are left out. It
   -- searches as choose_tasks_except does.
   CREATE FUNCTION {schema}.find_due_messages(p_limit bigint, p_closed text[], p_instant timestamptz) RETURNS text[]
-  LANGUAGE plpgsql {settings} SET enable_sort = off SET jit = off AS $$
+  LANGUAGE plpgsql {settings} SET enable_sort = off AS $$
   DECLARE
     head_size bigint := greatest(1000, 4 * p_limit);
     most bigint := 100 + 2 * p_limit;
