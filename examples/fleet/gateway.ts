@@ -1,20 +1,19 @@
 // One gateway of a fleet, with Redis and PostgreSQL. Its environment variables are HOST, PORT; REDIS_URL, DATABASE_URL;
 // SHUTDOWN_SECONDS, how long it finishes requests in progress at shutdown; DRAIN_SECONDS, how long before that it
-// continues to serve while /readyz returns 503; and those of the other examples: CALOTYPE_API_KEY, ARK_API_KEY, …
-// If no provider is set, both are emulated.
+// continues to serve while /readyz returns 503; CALOTYPE_API_KEY, ARK_API_KEY, ARK_BASE_URL. Without an account at Volcengine
+// Ark, the images are emulated.
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createGateway } from "@calotype/core";
-import { readOptions } from "@calotype/example-options";
-import { emulateProviders } from "@calotype/example-options/emulate-providers";
 import { toNodeHandler } from "@calotype/node";
 import { createPostgresLedger } from "@calotype/postgres";
 import { createRedisAdmissionStore } from "@calotype/redis";
 import { Redis } from "ioredis";
 import { Pool } from "pg";
+import { emulateArk } from "./emulate-ark.ts";
 import { followConnections } from "./end-connections.ts";
 
-const { env, close: closeEmulator } = await emulateProviders(process.env);
+const { env, close: closeEmulator } = await emulateArk(process.env);
 
 const redis = new Redis(env["REDIS_URL"] || "redis://127.0.0.1:6379");
 redis.on("error", ({ message }) => console.error(`Redis: ${message}`));
@@ -27,8 +26,25 @@ const ledger = createPostgresLedger({ pool });
 await ledger.ready().catch(fail);
 
 const gateway = createGateway({
+  models: { "seedream-4-5-251128": { family: "seedream" }, "seedream-4-0-250828": { family: "seedream" } },
+  channels: [
+    {
+      id: "ark",
+      family: "seedream",
+      apiKey: env["ARK_API_KEY"] || "none",
+      baseUrl: env["ARK_BASE_URL"] || undefined,
+      modelMapping: { "seedream-*": "doubao-seedream-*" },
+    },
+  ],
+  callers: [{ id: "default", key: env["CALOTYPE_API_KEY"] || undefined }],
+  billing: {
+    model_details: {
+      "seedream-4-5-251128": { pricing_mode: "per-request", model_price: "0.25" },
+      "seedream-4-0-250828": { pricing_mode: "per-request", model_price: "0.2" },
+    },
+  },
   limits: { requestsPerMinute: 600, concurrent: 50 },
-  ...readOptions(env),
+  onUsage: (record) => console.log(JSON.stringify(record)),
   ledger,
   admission: createRedisAdmissionStore({ client: redis }),
 });

@@ -5,7 +5,7 @@ import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { emulateProviders } from "@calotype/example-options/emulate-providers";
+import { emulateArk } from "./emulate-ark.ts";
 import { findPort, type Running, startProgram } from "./program.ts";
 import { startRoundRobin } from "./round-robin.ts";
 import { findNginx, startNginx } from "./start-nginx.ts";
@@ -34,7 +34,7 @@ await starting.catch(async (error: unknown) => {
 });
 
 async function start(): Promise<void> {
-  const { env, close } = await emulateProviders(process.env);
+  const { env, close } = await emulateArk(process.env);
   behind.push({ stop: close });
   const redisUrl = env["REDIS_URL"] || (await keep(behind, startRedis(folder))).url;
   const databaseUrl = env["DATABASE_URL"] || (await keep(behind, startPostgres(folder))).url;

@@ -62,6 +62,40 @@ export function rewriteLinks(md: MarkdownRenderer, revision: string): void {
   });
 }
 
+/** A cell of the head of a table without words is no header, which screen readers would announce. */
+export function leaveOutEmptyHeaders(md: MarkdownRenderer): void {
+  md.core.ruler.push("empty-headers", ({ tokens }) => {
+    for (const [index, token] of tokens.entries()) {
+      const close = tokens[index + 2];
+      if (token.type !== "th_open" || tokens[index + 1]?.content !== "" || close === undefined) continue;
+      token.tag = "td";
+      close.tag = "td";
+    }
+  });
+}
+
+/** What stands below commands that install our packages while npm does not have them. */
+const NOT_RELEASED = {
+  en: '<p class="not-released">Not released yet: <a href="/install">install it from a clone</a>.</p>',
+  zh: '<p class="not-released">尚未发布：<a href="/install">从克隆安装</a>。</p>',
+};
+
+/** Says below commands that install our packages that npm does not have them yet. The page that says what to do has no such line. */
+export function addReleaseState(md: MarkdownRenderer, base: string): void {
+  md.core.ruler.push("release-state", (state) => {
+    const path = String(state.env.relativePath);
+    if (/^(?:zh\/)?install\.md$/.test(path)) return;
+    const folder = path.startsWith("zh/") ? "zh/" : "";
+    const html = NOT_RELEASED[folder === "" ? "en" : "zh"].replace("/install", `${base}${folder}install`);
+    state.tokens = state.tokens.flatMap((token) => {
+      if (token.type !== "fence" || !INSTALLS_OURS.test(token.content)) return [token];
+      return [token, Object.assign(new state.Token("html_block", "", 0), { content: html })];
+    });
+  });
+}
+
+const INSTALLS_OURS = /^(?:npm (?:install|create)|bun add|npx|bunx|deno add) .*calotype/m;
+
 /** Shows a block of npm commands that installs packages as a group of tabs: npm, pnpm, yarn and bun. */
 export function addPackageManagers(md: MarkdownRenderer): void {
   md.core.ruler.push("package-managers", (state) => {

@@ -101,13 +101,19 @@ function writeTitle(path: string, { name }: EntryPoint): void {
 }
 
 /**
- * TypeDoc's plugin counts `Gateway.status` and `GatewayStatus` as one name, and links to a second heading that does not
- * exist. Such a link gets the anchor of the first one. The build reports what is still wrong.
+ * TypeDoc's plugin counts `Gateway.status` and `GatewayStatus` as one name, as it does `JsonFile` and `jsonFile()`, and links to a
+ * heading of a number that does not exist. Such a link gets the anchor of the heading with its name. The build reports what is
+ * still wrong.
  */
 function correctAnchors(text: string): string {
-  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => slugify(heading));
-  const isSingle = (anchor: string) => headings.filter((heading) => heading === anchor).length === 1;
-  return text.replaceAll(/\(#([\w-]+)-\d+\)/g, (link, anchor) => (isSingle(anchor) ? `(#${anchor})` : link));
+  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => heading);
+  return text.replaceAll(/\[(`?)(\w+)\1\]\(#([\w-]+)-(\d+)\)/g, (link, quote, name, anchor, number) => {
+    const same = headings.filter((heading) => slugify(heading) === anchor);
+    if (same.length > Number(number)) return link;
+    const place = same.findIndex((heading) => heading.replace("()", "") === name);
+    const suffix = place > 0 ? `-${place}` : "";
+    return same.length === 0 ? link : `[${quote}${name}${quote}](#${anchor}${suffix})`;
+  });
 }
 
 /** A sentence that leads from the names of a package to the text that explains them. */

@@ -1,13 +1,14 @@
-import { fileURLToPath } from "node:url";
-import { type RunningExample, startExample } from "@calotype/example-options/testing";
+import { join } from "node:path";
 import OpenAI from "openai";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { ROOT } from "../support/workspace.js";
+import { type RunningExample, startExample } from "./start-example.js";
 
 const MODEL = "seedream-4-5-251128";
 
 let app: RunningExample;
 beforeAll(async () => {
-  app = await startExample(fileURLToPath(new URL("server.ts", import.meta.url)));
+  app = await startExample(join(ROOT, "examples/metrics/server.ts"));
 });
 afterAll(() => app.stop());
 

@@ -4,7 +4,6 @@ import { Agent } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type RunningExample, startExample } from "@calotype/example-options/testing";
 import OpenAI from "openai";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { POSTGRES_PROGRAMS } from "../postgres/postgres-server.js";
@@ -13,6 +12,7 @@ import { describeWithServices } from "../support/needs-service.js";
 import { REDIS_SERVER } from "../support/redis-server.js";
 import { useProviders } from "../support/use-providers.js";
 import { ROOT } from "../support/workspace.js";
+import { type RunningExample, startExample } from "./start-example.js";
 
 const SCRIPT = join(ROOT, "examples/fleet/start.ts");
 const MODEL = "seedream-4-0-250828";

@@ -1,13 +1,14 @@
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { createEmulator } from "@calotype/emulator";
-import { startExample } from "@calotype/example-options/testing";
 import OpenAI from "openai";
 import { expect, it, onTestFinished } from "vitest";
+import { ROOT } from "../support/workspace.js";
+import { startExample } from "./start-example.js";
 
 it("makes an image for the official client, in an app of CommonJS modules", async () => {
   const emulator = await createEmulator({ images: "tiny" }).listen();
   onTestFinished(() => emulator.close());
-  const app = await startExample(fileURLToPath(new URL("server.js", import.meta.url)), {
+  const app = await startExample(join(ROOT, "examples/commonjs-app/server.js"), {
     ARK_API_KEY: "any",
     ARK_BASE_URL: emulator.arkBaseUrl,
   });

@@ -1,14 +1,15 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import type { UsageRecord } from "@calotype/core";
 import { createEmulator } from "@calotype/emulator";
-import { type RunningExample, startExample } from "@calotype/example-options/testing";
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type OpenBrowser, openBrowser } from "../../packages/conformance/src/browser/open-browser.ts";
+import { type OpenBrowser, openBrowser } from "../browser/open-browser.js";
+import { ROOT } from "../support/workspace.js";
+import { type RunningExample, startExample } from "./start-example.js";
 
 const MODEL = "seedream-4-5-251128";
 const BATCH = { model: MODEL, prompt: "Three pictures of an oak tree", n: 3, size: "2048x2048" } as const;
@@ -41,7 +42,7 @@ beforeAll(async () => {
   await once(bucket.listen(0, "127.0.0.1"), "listening");
   const address = bucket.address();
   endpoint = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
-  app = await startExample(fileURLToPath(new URL("start.ts", import.meta.url)), {
+  app = await startExample(join(ROOT, "examples/next-app/start.ts"), {
     ARK_BASE_URL: provider.arkBaseUrl,
     S3_ENDPOINT: endpoint,
     S3_BUCKET: "pictures",
@@ -138,14 +139,14 @@ describe.runIf(opened !== undefined)("the page, in Chromium", () => {
     if (opened === undefined) throw new Error("The browser is not open.");
     page = await opened.browser.newPage();
     page.on("pageerror", ({ message }) => errors.push(message));
-    await page.addInitScript(() => {
-      const shown: { images: number; at: number }[] = [];
+    await page.addInitScript(`{
+      const shown = [];
       Object.assign(globalThis, { shown });
       new MutationObserver(() => {
         const images = document.querySelectorAll(".images img").length;
         if (images !== (shown.at(-1)?.images ?? 0)) shown.push({ images, at: performance.now() });
       }).observe(document, { childList: true, subtree: true });
-    });
+    }`);
     await page.goto(new URL("/", app.baseUrl.replace("localhost", "127.0.0.1")).href);
   });
 
@@ -191,7 +192,7 @@ describe.runIf(opened !== undefined)("the page, in Chromium", () => {
     // Three pauses. Half of them, because the browser may be slow.
     expect((times[3]?.at ?? 0) - (times[0]?.at ?? 0)).toBeGreaterThan(PAUSE_MS * 1.5);
     await expect
-      .poll(() => page.evaluate(() => [...document.images].filter((image) => image.naturalWidth > 0).length))
+      .poll(() => page.evaluate("[...document.images].filter((image) => image.naturalWidth > 0).length"))
       .toBe(4);
     await expect.poll(spent).toBe("0.48 of 5 spent");
     expect(tasks()).toMatchObject([{ caller: expect.stringMatching(/^user:/), images: 4, charge: "0.48" }]);

@@ -5,15 +5,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
 import type { BudgetAlert } from "@calotype/core/stores";
-import { type RunningExample, startExample } from "@calotype/example-options/testing";
 import OpenAI, { APIError } from "openai";
 import { Client } from "pg";
 import { afterAll, describe, expect, it, type TestContext, vi } from "vitest";
+import { ROOT } from "../support/workspace.js";
+import { type RunningExample, startExample } from "./start-example.js";
 
-const HERE = fileURLToPath(new URL(".", import.meta.url));
-const COMMAND = join(HERE, "node_modules/@calotype/core/dist/features/key-command/calotype-key.js");
+const HERE = join(ROOT, "examples/express-app");
+const COMMAND = join(ROOT, "packages/core/dist/features/key-command/calotype-key.js");
 const PATIENCE = { timeout: 20_000, interval: 50 };
 
 const POSTGRES = process.env["CALOTYPE_TEST_POSTGRES"] ?? "postgres://postgres@127.0.0.1:5432/test";

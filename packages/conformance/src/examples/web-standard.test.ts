@@ -1,25 +1,26 @@
-import { fileURLToPath } from "node:url";
-import { type RunningExample, startExample } from "@calotype/example-options/testing";
+import { join } from "node:path";
 import OpenAI from "openai";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { ROOT } from "../support/workspace.js";
+import { type RunningExample, startExample } from "./start-example.js";
 
 let app: RunningExample;
 beforeAll(async () => {
-  app = await startExample(fileURLToPath(new URL("serve.ts", import.meta.url)));
+  app = await startExample(join(ROOT, "examples/web-standard/serve.ts"));
 });
 afterAll(() => app.stop());
 
 it("makes an image for the official client and prints its usage record", async () => {
   const client = new OpenAI({ baseURL: app.baseUrl, apiKey: app.apiKey, maxRetries: 0 });
   const { data, response } = await client.images
-    .generate({ model: "image-max", prompt: "a red fox", size: "1328x1328" })
+    .generate({ model: "seedream-4-5-251128", prompt: "a red fox", size: "2048x2048" })
     .withResponse();
 
   expect(data.data?.[0]?.url).toMatch(/^http/);
   expect(await app.findRecord(response.headers.get("x-request-id"))).toMatchObject({
-    model: "image-max",
+    model: "seedream-4-5-251128",
     operation: "generate",
-    charge: "0.5",
+    charge: "0.25",
   });
 });
 

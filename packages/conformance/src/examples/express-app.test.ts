@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { createEmulator, type Emulator, type EmulatorServer } from "@calotype/emulator";
-import { type RunningExample, startExample } from "@calotype/example-options/testing";
 import OpenAI from "openai";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { ROOT } from "../support/workspace.js";
+import { type RunningExample, startExample } from "./start-example.js";
 
-const SERVER = fileURLToPath(new URL("server.ts", import.meta.url));
+const SERVER = join(ROOT, "examples/express-app/server.ts");
 const MODELS = [
   // The model makes 2048x2048 without a size, which is above 2.61 million pixels.
   ["seedream-5-0-pro-260628", "doubao-seedream-5-0-pro-260628", "0.6"],

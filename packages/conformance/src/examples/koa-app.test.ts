@@ -1,14 +1,15 @@
-import { fileURLToPath } from "node:url";
-import { type RunningExample, startExample } from "@calotype/example-options/testing";
+import { join } from "node:path";
 import OpenAI from "openai";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { ROOT } from "../support/workspace.js";
+import { type RunningExample, startExample } from "./start-example.js";
 
 const MODEL = "seedream-4-5-251128";
 
 let app: RunningExample;
 let client: OpenAI;
 beforeAll(async () => {
-  app = await startExample(fileURLToPath(new URL("server.ts", import.meta.url)));
+  app = await startExample(join(ROOT, "examples/koa-app/server.ts"));
   client = new OpenAI({ baseURL: app.baseUrl, apiKey: app.apiKey, maxRetries: 0 });
 });
 afterAll(() => app.stop());
