@@ -22,8 +22,8 @@ const { homepage, repository } = readProject();
 
 /** What makes an app: with npm, or until the first release in a clone. */
 const CREATE = "npm create calotype my-app";
-const CREATE_FROM_CLONE = `npm run pack -- ../calotype-packages
-npx ../calotype-packages/create-calotype-${version}.tgz ../my-app --packages ../calotype-packages`;
+const CREATE_FROM_CLONE = `npm run pack -- ../calotype-packages && cd ..
+npx ./calotype-packages/create-calotype-${version}.tgz my-app --packages ./calotype-packages`;
 
 /** Pages of old versions are not edited. */
 const editLink = (text: string): Pick<DefaultTheme.Config, "editLink"> =>
@@ -122,7 +122,7 @@ export default defineConfig({
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
     config(md) {
       rewriteLinks(md, revision);
-      if (!isReleased) addReleaseState(md, base);
+      if (!isReleased) addReleaseState(md, base, version);
       addPackageManagers(md);
       leaveOutEmptyHeaders(md);
     },

@@ -1,6 +1,7 @@
 // How the Markdown of the repository becomes Markdown of the site: links, commands, and the ids of headings.
 import { posix, relative } from "node:path";
 import type { MarkdownRenderer } from "vitepress";
+import { toCloneCommands } from "./from-clone.ts";
 import { splitByPackageManager } from "./package-managers.ts";
 import { listPages, type Project, ROOT, readProject, resolveLink } from "./pages.ts";
 
@@ -76,25 +77,40 @@ export function leaveOutEmptyHeaders(md: MarkdownRenderer): void {
 
 /** What stands below commands that install our packages while npm does not have them. */
 const NOT_RELEASED = {
-  en: '<p class="not-released">Not released yet: <a href="/install">install it from a clone</a>.</p>',
-  zh: '<p class="not-released">尚未发布：<a href="/install">从克隆安装</a>。</p>',
-};
+  en: ["Not released yet", "From a clone", "install"],
+  zh: ["尚未发布", "从克隆安装", "zh/install"],
+} as const;
 
-/** Says below commands that install our packages that npm does not have them yet. The page that says what to do has no such line. */
-export function addReleaseState(md: MarkdownRenderer, base: string): void {
+/**
+ * Shows below commands that install our packages how they work while npm does not have them. The page that explains it has no such
+ * lines.
+ *
+ * @param base the path of this version of the site
+ * @param version of the packages
+ */
+export function addReleaseState(md: MarkdownRenderer, base: string, version: string): void {
   md.core.ruler.push("release-state", (state) => {
     const path = String(state.env.relativePath);
     if (/^(?:zh\/)?install\.md$/.test(path)) return;
-    const folder = path.startsWith("zh/") ? "zh/" : "";
-    const html = NOT_RELEASED[folder === "" ? "en" : "zh"].replace("/install", `${base}${folder}install`);
+    const [text, link, page] = NOT_RELEASED[path.startsWith("zh/") ? "zh" : "en"];
     state.tokens = state.tokens.flatMap((token) => {
-      if (token.type !== "fence" || !INSTALLS_OURS.test(token.content)) return [token];
-      return [token, Object.assign(new state.Token("html_block", "", 0), { content: html })];
+      const commands = token.type === "fence" ? toCloneCommands(token.content, version) : "";
+      if (commands === "") return [token];
+      const said = new state.Token("html_block", "", 0);
+      said.content = `<p class="not-released">${text}. <a href="${base}${page}">${link}</a>:</p>`;
+      const fence = new state.Token("fence", "code", 0);
+      // With another name than "sh", it is not shown for other package managers.
+      Object.assign(fence, {
+        block: true,
+        map: token.map,
+        markup: "```",
+        info: "bash",
+        content: `${commands}\n`,
+      });
+      return [token, said, fence];
     });
   });
 }
-
-const INSTALLS_OURS = /^(?:npm (?:install|create)|bun add|npx|bunx|deno add) .*calotype/m;
 
 /** Shows a block of npm commands that installs packages as a group of tabs: npm, pnpm, yarn and bun. */
 export function addPackageManagers(md: MarkdownRenderer): void {

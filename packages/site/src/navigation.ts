@@ -63,7 +63,16 @@ const MAIN: readonly Group[] = [
       ["Prices", ["pricing", "price-rules", "usage-record", "changing-prices", "costs"]],
       [
         "The ledger",
-        ["ledger", "ledger-command", "usage-reports", "holds", "sqlite", "report-sources", "settlement", "own-ledger"],
+        [
+          "ledger",
+          "ledger-command",
+          "usage-reports",
+          "holds",
+          "sqlite",
+          "report-sources",
+          "settlement",
+          "own-ledger",
+        ],
       ],
       ["Frameworks", ["adapters/express", "adapters/koa", "adapters/next", "adapters/node", "adapters/web"]],
     ],

@@ -16,7 +16,10 @@ export interface EntryPoint {
   readonly page: string;
 }
 
-/** The entry points of the published packages, in the order of their package.json files. */
+/** What only our own packages use of one another. */
+const INTERNAL = "./internal";
+
+/** The entry points of the published packages that are for users, in the order of their package.json files. */
 export function listEntryPoints(): EntryPoint[] {
   return globSync("packages/*/package.json", { cwd: ROOT })
     .toSorted()
@@ -24,7 +27,7 @@ export function listEntryPoints(): EntryPoint[] {
       const { name, private: isPrivate, exports } = JSON.parse(readFileSync(join(ROOT, path), "utf8"));
       if (isPrivate === true) return [];
       return Object.entries<{ types?: string }>(exports)
-        .filter(([, { types }]) => types !== undefined)
+        .filter(([subpath, { types }]) => types !== undefined && subpath !== INTERNAL)
         .map(([subpath, { types = "" }]) => ({
           name: `${name}${subpath.slice(1)}`,
           types: join(dirname(path), types).replaceAll("\\", "/"),
