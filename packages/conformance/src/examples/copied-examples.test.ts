@@ -74,8 +74,8 @@ describe.each(isFull() ? ["installed from tarballs"] : [])("a copy, %s", () => {
     useTarballs(join(copy, "package.json"));
 
     run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline"], copy);
-    run("npm", ["run", "typecheck"], copy);
-    run("npm", ["test", "--if-present"], copy);
+    expect(() => run("npm", ["run", "typecheck"], copy)).not.toThrow();
+    expect(() => run("npm", ["test", "--if-present"], copy)).not.toThrow();
 
     rmSync(copy, { recursive: true, maxRetries: 5 });
   });

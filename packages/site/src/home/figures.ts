@@ -20,7 +20,7 @@ export interface Figures {
 }
 
 /** The usage record of the request that made the picture. */
-export interface Picture {
+interface Picture {
   readonly model: string;
   readonly images: number;
   readonly charge: string;
@@ -44,11 +44,11 @@ interface Results {
 
 /** @throws Error if a stored result has not what the home page shows */
 export function readFigures(): Figures {
-  const runs = readFileSync(join(ROOT, "packages/harden/runs.jsonl"), "utf8").trim().split("\n");
+  const runs = readText("packages/harden/runs.jsonl").trim().split("\n");
   const parts = runs.map((line): Run => JSON.parse(line)).map((run) => run.parts);
   const sum = (part: string, figure: string): number =>
     parts.reduce((total, one) => total + (one[part]?.[figure] ?? 0), 0);
-  const results: Results = read("packages/bench/results/latest.json");
+  const results: Results = JSON.parse(readText("packages/bench/results/latest.json"));
   return {
     testFiles: globSync("{packages,examples}/**/*.test.{ts,tsx}", {
       cwd: ROOT,
@@ -59,7 +59,7 @@ export function readFigures(): Figures {
     measured: results.date.slice(0, 10),
     calotypeMs: findMedian(results, "b64-4mb", "calotype-node"),
     portkeyMs: findMedian(results, "b64-4mb", "portkey"),
-    picture: read("packages/site/public/home/record.json"),
+    picture: JSON.parse(readText("packages/site/public/home/record.json")),
   };
 }
 
@@ -74,6 +74,6 @@ function findMedian({ works }: Results, work: string, target: string): number {
   return median;
 }
 
-function read<T>(path: string): T {
-  return JSON.parse(readFileSync(join(ROOT, path), "utf8"));
+function readText(path: string): string {
+  return readFileSync(join(ROOT, path), "utf8");
 }

@@ -22,7 +22,7 @@ const gateway = createGateway({
     model_details: { [MODEL]: { pricing_mode: "per-request", model_price: "0.25" } },
     group_ratio: { default: "1", vip: "0.8" },
   },
-  fetch: emulator.fetch,
+  fetch: (input, init) => emulator.fetch(input, init),
   onUsage: (record) => void records.push(record),
 });
 

@@ -75,7 +75,7 @@ export function search({ mini, sections }: Index, query: string): Hit[] {
 }
 
 /** Chinese is cut into words by the browser's own rules. A name with underscores is one word, and also each of its parts. */
-export function tokenize(text: string): string[] {
+function tokenize(text: string): string[] {
   return text
     .split(/[\s\p{P}\p{S}]+/u)
     .flatMap((part) => (/\p{Script=Han}/u.test(part) ? [...cutChinese(part)] : [part]))
