@@ -25,6 +25,9 @@ const CREATE = "npm create calotype my-app";
 const CREATE_FROM_CLONE = `npm run pack -- ../calotype-packages && cd ..
 npx ./calotype-packages/create-calotype-${version}.tgz my-app --packages ./calotype-packages`;
 
+/** Pages with a table that needs the place of the outline. */
+const WIDE: ReadonlySet<string> = new Set(["comparison.md"]);
+
 /** Pages of old versions are not edited. */
 const editLink = (text: string): Pick<DefaultTheme.Config, "editLink"> =>
   folder === "" ? { editLink: { pattern: `${repository}/edit/main/:path`, text } } : {};
@@ -103,6 +106,7 @@ export default defineConfig({
   transformPageData(page) {
     const description = describePage(readFileSync(join(ROOT, page.filePath), "utf8"));
     if (page.frontmatter["layout"] !== "home" && description !== "") page.description = description;
+    if (WIDE.has(page.relativePath)) page.frontmatter["aside"] = false;
     if (!isEditable(page.relativePath)) page.frontmatter["editLink"] = false;
   },
   transformHead: ({ pageData }) => (pageData.isNotFound === true ? [] : describeHead(homepage, pageData)),

@@ -77,8 +77,8 @@ export function leaveOutEmptyHeaders(md: MarkdownRenderer): void {
 
 /** What stands below commands that install our packages while npm does not have them. */
 const NOT_RELEASED = {
-  en: ["Not released yet", "From a clone", "install"],
-  zh: ["尚未发布", "从克隆安装", "zh/install"],
+  en: ["Not released yet. ", "From a clone", ":", "install"],
+  zh: ["尚未发布。", "从克隆安装", "：", "zh/install"],
 } as const;
 
 /**
@@ -92,12 +92,12 @@ export function addReleaseState(md: MarkdownRenderer, base: string, version: str
   md.core.ruler.push("release-state", (state) => {
     const path = String(state.env.relativePath);
     if (/^(?:zh\/)?install\.md$/.test(path)) return;
-    const [text, link, page] = NOT_RELEASED[path.startsWith("zh/") ? "zh" : "en"];
+    const [text, link, colon, page] = NOT_RELEASED[path.startsWith("zh/") ? "zh" : "en"];
     state.tokens = state.tokens.flatMap((token) => {
       const commands = token.type === "fence" ? toCloneCommands(token.content, version) : "";
       if (commands === "") return [token];
       const said = new state.Token("html_block", "", 0);
-      said.content = `<p class="not-released">${text}. <a href="${base}${page}">${link}</a>:</p>`;
+      said.content = `<p class="not-released">${text}<a href="${base}${page}">${link}</a>${colon}</p>`;
       const fence = new state.Token("fence", "code", 0);
       // With another name than "sh", it is not shown for other package managers.
       Object.assign(fence, {
