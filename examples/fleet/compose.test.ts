@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { checkPlan } from "./cells.ts";
@@ -28,8 +28,6 @@ interface Compose {
 const FIELDS = new Set(
   "image build command environment ports volumes depends_on healthcheck stop_grace_period restart".split(" "),
 );
-const ROOT = resolve(import.meta.dirname, "../..");
-
 const read = (name: string): string => readFileSync(join(import.meta.dirname, name), "utf8");
 const dockerfile = read("Dockerfile");
 const portOfGateways = /PORT=(\d+)/.exec(dockerfile)?.[1];
@@ -78,18 +76,14 @@ describe.each(FLEETS)("%s", (file, nginxFile, names) => {
   });
 
   it("builds the gateways from this Dockerfile, which runs the same program as start.ts", () => {
-    for (const [, { build }] of gateways) {
-      expect(resolve(import.meta.dirname, build?.context ?? "")).toBe(ROOT);
-      expect(resolve(ROOT, build?.dockerfile ?? "")).toBe(join(import.meta.dirname, "Dockerfile"));
-    }
+    for (const [, { build }] of gateways) expect(build).toEqual({ context: ".", dockerfile: "Dockerfile" });
     const [, program = ""] = /^CMD \["node", "(.+)"\]$/m.exec(dockerfile) ?? [];
-    expect(resolve(ROOT, program)).toBe(join(import.meta.dirname, "gateway.ts"));
+    expect(program).toBe("gateway.ts");
     expect(read("start.ts")).toContain('new URL("gateway.ts", import.meta.url)');
-    expect(dockerfile).toContain(`--filter ${JSON.parse(read("package.json")).name}...`);
   });
 
   it("sets only variables that the gateways read, with the addresses of the other services", () => {
-    const known = read("gateway.ts") + readFileSync(join(ROOT, "examples/options/read-options.ts"), "utf8");
+    const known = read("gateway.ts");
     for (const [, { environment = {} }] of gateways) {
       expect(Object.keys(environment).filter((name) => !known.includes(name))).toEqual([]);
       for (const url of [environment["REDIS_URL"], environment["DATABASE_URL"]]) {

@@ -1,21 +1,20 @@
 // One gateway of a fleet, with Redis and PostgreSQL. Its environment variables are HOST, PORT; REDIS_URL, REDIS_PREFIX, DATABASE_URL;
 // CELLS_FILE, CELL, the file of cells.ts and this gateway's cell; SHUTDOWN_SECONDS, how long it finishes requests in progress at
-// shutdown; DRAIN_SECONDS, how long before that it continues to serve while /readyz returns 503; and those of the other
-// examples: CALOTYPE_API_KEY, ARK_API_KEY, … If no provider is set, both are emulated.
+// shutdown; DRAIN_SECONDS, how long before that it continues to serve while /readyz returns 503; CALOTYPE_API_KEY, ARK_API_KEY,
+// ARK_BASE_URL. Without an account at Volcengine Ark, the images are emulated.
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createGateway, type GatewayOptions } from "@calotype/core";
-import { readOptions } from "@calotype/example-options";
-import { emulateProviders } from "@calotype/example-options/emulate-providers";
+import { type CallerOptions, createGateway } from "@calotype/core";
 import { toNodeHandler } from "@calotype/node";
 import { createPostgresLedger } from "@calotype/postgres";
 import { createRedisAdmissionStore } from "@calotype/redis";
 import { Redis } from "ioredis";
 import { Pool } from "pg";
 import { type CellMember, joinCells } from "./cells.ts";
+import { emulateArk } from "./emulate-ark.ts";
 import { followConnections } from "./end-connections.ts";
 
-const { env, close: closeEmulator } = await emulateProviders(process.env);
+const { env, close: closeEmulator } = await emulateArk(process.env);
 
 const redis = new Redis(env["REDIS_URL"] || "redis://127.0.0.1:6379");
 redis.on("error", ({ message }) => console.error(`Redis: ${message}`));
@@ -27,13 +26,29 @@ const pool = new Pool({
 const ledger = createPostgresLedger({ pool });
 await ledger.ready().catch(fail);
 
-const options = readOptions(env);
-const cells = await openCells(options).catch(fail);
+const callers: readonly CallerOptions[] = [{ id: "default", key: env["CALOTYPE_API_KEY"] || undefined }];
+const cells = await openCells().catch(fail);
 const gateway = createGateway({
-  limits: { requestsPerMinute: 600, concurrent: 50 },
-  ...options,
+  models: { "seedream-4-5-251128": { family: "seedream" }, "seedream-4-0-250828": { family: "seedream" } },
+  channels: [
+    {
+      id: "ark",
+      family: "seedream",
+      apiKey: env["ARK_API_KEY"] || "none",
+      baseUrl: env["ARK_BASE_URL"] || undefined,
+      modelMapping: { "seedream-*": "doubao-seedream-*" },
+    },
+  ],
   // With cells, callers of other cells are refused.
-  ...(cells !== undefined && { callers: undefined, authenticate: cells.authenticate }),
+  ...(cells === undefined ? { callers } : { authenticate: cells.authenticate }),
+  billing: {
+    model_details: {
+      "seedream-4-5-251128": { pricing_mode: "per-request", model_price: "0.25" },
+      "seedream-4-0-250828": { pricing_mode: "per-request", model_price: "0.2" },
+    },
+  },
+  limits: { requestsPerMinute: 600, concurrent: 50 },
+  onUsage: (record) => console.log(JSON.stringify(record)),
   ledger,
   admission: createRedisAdmissionStore({ client: redis, prefix: env["REDIS_PREFIX"] || "calotype:" }),
 });
@@ -81,11 +96,10 @@ async function shutDown(): Promise<void> {
   setTimeout(() => process.exit(), 2_000).unref();
 }
 
-async function openCells({ callers }: GatewayOptions): Promise<CellMember | undefined> {
+async function openCells(): Promise<CellMember | undefined> {
   const { CELLS_FILE: path, CELL: own } = env;
   if (!path) return undefined;
   if (!own) throw new Error("CELL must be the name of a cell in CELLS_FILE.");
-  if (!Array.isArray(callers)) throw new Error("Cells need a list of callers.");
   return await joinCells({ path, own, callers });
 }
 

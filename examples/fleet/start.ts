@@ -6,8 +6,8 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { emulateProviders } from "@calotype/example-options/emulate-providers";
 import { checkPlan } from "./cells.ts";
+import { emulateArk } from "./emulate-ark.ts";
 import { findPort, type Running, startProgram } from "./program.ts";
 import { startRoundRobin } from "./round-robin.ts";
 import { findNginx, startNginx } from "./start-nginx.ts";
@@ -36,7 +36,7 @@ await starting.catch(async (error: unknown) => {
 });
 
 async function start(): Promise<void> {
-  const { env, close } = await emulateProviders(process.env);
+  const { env, close } = await emulateArk(process.env);
   behind.push({ stop: close });
   const redisUrl = env["REDIS_URL"] || (await keep(behind, startRedis(folder))).url;
   const databaseUrl = env["DATABASE_URL"] || (await keep(behind, startPostgres(folder))).url;

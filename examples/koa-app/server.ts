@@ -1,18 +1,35 @@
-// A Koa app with an image-generation gateway. `readOptions` takes the options from the environment;
-// in an app of yours, write them here.
+// A Koa app with an image-generation gateway. Its environment: PORT, CALOTYPE_API_KEY, ARK_API_KEY, ARK_BASE_URL. Without an
+// account at Volcengine Ark, the images are emulated.
 import { createGateway } from "@calotype/core";
-import { readOptions } from "@calotype/example-options";
-import { emulateProviders } from "@calotype/example-options/emulate-providers";
+import { createEmulator } from "@calotype/emulator";
 import { toKoaMiddleware } from "@calotype/koa";
 import { closeOnSignals } from "@calotype/node";
 import Koa from "koa";
 
-const { env, close } = await emulateProviders(process.env);
-const gateway = createGateway(readOptions(env));
+const { env } = process;
+const emulator = env.ARK_API_KEY || env.ARK_BASE_URL ? undefined : await createEmulator().listen();
+if (emulator)
+  console.error("ARK_API_KEY is not set: emulated images, API key sk-local unless CALOTYPE_API_KEY is set.");
+
+const gateway = createGateway({
+  models: { "seedream-4-5-251128": { family: "seedream" } },
+  channels: [
+    {
+      id: "ark",
+      family: "seedream",
+      apiKey: env.ARK_API_KEY || "none",
+      baseUrl: emulator?.arkBaseUrl ?? (env.ARK_BASE_URL || undefined),
+      modelMapping: { "seedream-4-5-251128": "doubao-seedream-4-5-251128" },
+    },
+  ],
+  callers: [{ id: "default", key: env.CALOTYPE_API_KEY || (emulator ? "sk-local" : undefined) }],
+  billing: { model_details: { "seedream-4-5-251128": { pricing_mode: "per-request", model_price: "0.25" } } },
+  onUsage: (record) => console.log(JSON.stringify(record)),
+});
 
 const app = new Koa();
 app.use(toKoaMiddleware(gateway));
-const server = app.listen(Number(env["PORT"] || 8787), () => {
+const server = app.listen(Number(env.PORT || 8787), () => {
   const address = server.address();
   const port = typeof address === "object" ? address?.port : undefined;
   console.log(`calotype listens on http://localhost:${port}/v1`);
@@ -23,4 +40,4 @@ server.on("error", ({ message }) => {
 });
 
 // On SIGTERM and Ctrl+C: requests in progress are finished and charged, then the process ends.
-closeOnSignals(server, gateway, { onClosed: close });
+closeOnSignals(server, gateway, { onClosed: () => emulator?.close() });

@@ -7,7 +7,7 @@ const OPERATOR_KEY = "operator-canary-2f80c6d1";
 beforeAll(() => {
   vi.stubEnv("CALOTYPE_OPERATOR_KEY", OPERATOR_KEY);
   vi.stubEnv("CALOTYPE_API_KEY", "caller-canary-6b1e09d4");
-  vi.stubEnv("DASHSCOPE_API_KEY", "dashscope-canary-c04f7a39");
+  vi.stubEnv("ARK_API_KEY", "ark-canary-c04f7a39");
 });
 afterAll(async () => {
   vi.unstubAllEnvs();

@@ -1,5 +1,5 @@
-// Runs `next build` if something has changed since the last build, then `next start`. If no provider is set, both are
-// emulated. Without BETTER_AUTH_SECRET, sessions end with this process, as the users do. Stdout has only the usage records; the output of Next.js goes to stderr.
+// Runs `next build` if something has changed since the last build, then `next start`. Without an account at Volcengine
+// Ark, the images are emulated. Without BETTER_AUTH_SECRET, sessions end with this process, as the users do. Stdout has only the usage records; the output of Next.js goes to stderr.
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -7,14 +7,12 @@ import { globSync, statSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import type { Environment } from "@calotype/example-options";
-import { emulateProviders } from "@calotype/example-options/emulate-providers";
+import { type Environment, emulateArk } from "./emulate-ark.ts";
 
 const SOURCES = [
   "*.{ts,json}",
   "app/**/*.{ts,tsx,css}",
-  "../options/*.{ts,json}",
-  "../../packages/{client,core,next,react,s3}/{package.json,dist/**/*.js}",
+  "node_modules/@calotype/*/{package.json,dist/**/*.js}",
 ];
 
 /** An emulated image takes 1, 2, 3 or 4 seconds, so that the page shows the images of a task one after another. */
@@ -25,7 +23,7 @@ const UNEVEN = [
 ];
 
 if (!isBuilt()) await build();
-const { env, close } = await emulateProviders(process.env, UNEVEN);
+const { env, close } = await emulateArk(process.env, UNEVEN);
 const secret = env["BETTER_AUTH_SECRET"] || randomBytes(32).toString("hex");
 const server = runNext(["start", "--port", env["PORT"] || "8787"], { ...env, BETTER_AUTH_SECRET: secret });
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => server.kill(signal));

@@ -1,5 +1,5 @@
 // Measures what a store of results costs: the gateway without a store, with a function that discards the images, and with
-// files. Each is a process of its own; they take turns within each round. Prints the table of docs/results.md:
+// files. Each is a process of its own; they take turns within each round. Prints the table of docs/stored-images.md:
 // npm run bench:results
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";

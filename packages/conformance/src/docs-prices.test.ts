@@ -9,12 +9,12 @@ import { describe, expect, it } from "vitest";
 import { extractFromMarkdown } from "./support/extract-code.js";
 import { readText } from "./support/workspace.js";
 
-const PAGE = readText("docs/pricing.md");
+const PAGE = readText("docs/price-rules.md");
 
-it("docs/pricing.md has the price lists that examples/price-check tests", () => {
-  const blocks = extractFromMarkdown("docs/pricing.md", PAGE).map(({ code }) => code);
+it("docs/price-rules.md has the price lists that examples/price-check tests", () => {
+  const blocks = extractFromMarkdown("docs/price-rules.md", PAGE).map(({ code }) => code);
   const isCopied = blocks.includes(readText("examples/price-check/provider-prices.ts").trimEnd());
-  const remedy = "Copy examples/price-check/provider-prices.ts into its code block of docs/pricing.md.";
+  const remedy = "Copy examples/price-check/provider-prices.ts into its code block of docs/price-rules.md.";
   expect(isCopied ? [] : [remedy]).toEqual([]);
 });
 
@@ -86,7 +86,7 @@ function readTable(head: string): readonly (readonly string[])[] {
 /** The number that a cell ends with. */
 const resultOf = (cell: string | undefined): string | undefined => /[\d.]+(?= *$)/.exec(cell ?? "")?.[0];
 
-describe("the examples of docs/pricing.md", () => {
+describe("the examples of docs/price-rules.md", () => {
   it("of images have the charge and the hold that the functions compute", () => {
     const rows = readTable("| Request to Seedream 5.0 Pro |").map(([, charge, hold]) => [
       resultOf(charge),

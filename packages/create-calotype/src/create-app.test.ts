@@ -76,6 +76,42 @@ describe("without a terminal", () => {
   });
 });
 
+describe("with --packages", () => {
+  const pack = (...files: readonly string[]): string => {
+    const packages = join(folder, "packages");
+    mkdirSync(packages);
+    for (const file of files) writeFileSync(join(packages, file), "");
+    return packages;
+  };
+
+  it("installs the tarballs of the folder, also those of packages below the app's own", async () => {
+    const packages = pack(
+      "calotype-core-1.2.3.tgz",
+      "calotype-redis-1.2.3-next.0.tgz",
+      "create-calotype-1.2.3.tgz",
+    );
+
+    expect((await run([join(folder, "shop"), "--packages", packages])).code).toBe(0);
+    expect(JSON.parse(read("shop/package.json"))).toMatchObject({
+      dependencies: {
+        "@calotype/core": "file:../packages/calotype-core-1.2.3.tgz",
+        "@calotype/express": "^1.2.3",
+      },
+      overrides: { "@calotype/redis": "file:../packages/calotype-redis-1.2.3-next.0.tgz" },
+    });
+  });
+
+  it.each([
+    [[], "has no tarball of @calotype/core"],
+    [["calotype-core-1.2.3.tgz", "calotype-core-1.2.4.tgz"], "has two tarballs of @calotype/core"],
+  ])("writes nothing for a folder with %j", async (files, problem) => {
+    const { code, errors } = await run([join(folder, "shop"), "--packages", pack(...files)]);
+
+    expect({ code, errors }).toEqual({ code: 1, errors: expect.stringContaining(problem) });
+    expect(readdirSync(folder)).toEqual(["packages"]);
+  });
+});
+
 describe("refuses", () => {
   it.each([
     [["--framework", "expres"], /--framework does not know "expres"\. Choose from: express, fastify,/],

@@ -1,6 +1,7 @@
 import type { AppRequest } from "./ask.js";
 import { askForRest, completeWithDefaults } from "./ask.js";
 import { findProblem, STORES, type StoreChoice } from "./choices.js";
+import { findTarballs, TarballsError } from "./find-tarballs.js";
 import { planApp } from "./plan-app.js";
 import { ArgumentsError, HELP, readArguments } from "./read-arguments.js";
 import { checkFolder, FolderError, toAppName, writeApp } from "./write-app.js";
@@ -41,13 +42,15 @@ export async function createApp(argv: readonly string[], host: CommandHost): Pro
     const problem = findProblem(request.framework, request);
     if (problem !== undefined) throw new ArgumentsError(problem);
     const { folder, ...choices } = request;
-    const names = { name: toAppName(folder), range: `^${host.version}` };
+    const packages = given.packages === undefined ? undefined : findTarballs(given.packages, folder);
+    const names = { name: toAppName(folder), range: `^${host.version}`, packages };
     writeApp(folder, planApp(choices, names));
     if (!asks) host.write(describeChoices(request));
     host.write(describeNextSteps(request, host));
     return 0;
   } catch (error) {
-    if (!(error instanceof ArgumentsError || error instanceof FolderError)) throw error;
+    const isUsers = [ArgumentsError, FolderError, TarballsError].some((kind) => error instanceof kind);
+    if (!isUsers || !(error instanceof Error)) throw error;
     host.writeError(`${error.message}\nnpm create calotype -- --help shows the options.\n`);
     return 1;
   }

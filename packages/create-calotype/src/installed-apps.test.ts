@@ -1,10 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { openBrowser } from "@calotype/conformance/browser/open-browser";
 import { isFull } from "@calotype/conformance/support/test-run";
-import { ROOT } from "@calotype/conformance/support/workspace";
-import { createEmulator } from "@calotype/emulator";
 import { findInstalled } from "@calotype/runtimes/installed-runtimes";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { type AppChoices, FRAMEWORKS, type FrameworkName, namesOf } from "./choices.js";
@@ -15,7 +13,6 @@ import {
   runTimed,
   type TimedCommand,
   USER_ENV,
-  useTarballs,
 } from "./testing/packed-app.js";
 import { startApp } from "./testing/running-app.js";
 import { useApp, WORKING } from "./testing/use-app.js";
@@ -120,28 +117,6 @@ describe.each(isFull() ? ["makes an image and edits an upload"] : [])("an instal
       runTimed("npm run build --if-present", folder);
     },
   );
-
-  it("an app of CommonJS modules", { timeout: 120_000 }, async () => {
-    const folder = join(packed.folder, "commonjs-app");
-    mkdirSync(folder);
-    for (const file of ["package.json", "server.js"])
-      copyFileSync(join(ROOT, "examples/commonjs-app", file), join(folder, file));
-    useTarballs(join(folder, "package.json"), packed);
-    runTimed("npm install --no-audit --no-fund --prefer-offline", folder);
-    const emulator = await createEmulator().listen();
-    const variables = {
-      ARK_API_KEY: "any",
-      ARK_BASE_URL: emulator.arkBaseUrl,
-      CALOTYPE_API_KEY: "sk-local",
-    };
-    const app = await startApp(["npm", "start"], folder, { ...env, ...variables });
-    try {
-      expect(await useApp(app)).toEqual({ ...WORKING, studio: [] });
-    } finally {
-      await app.stop();
-      await emulator.close();
-    }
-  });
 });
 
 /** Prints how long each command took, and returns the sum in seconds. */

@@ -33,6 +33,11 @@ export interface AppNames {
   readonly name: string;
   /** The version range of our packages, such as `^0.1.0`. */
   readonly range: string;
+  /**
+   * What the app installs in place of that range, by the name of a package: such as
+   * `file:../packages/calotype-core-0.1.0.tgz` for `@calotype/core`. Default: nothing, all packages are those of npm.
+   */
+  readonly packages?: Readonly<Record<string, string>> | undefined;
 }
 
 interface Manifest {
@@ -89,7 +94,7 @@ export function planApp(
       names.name,
     ).replaceAll(PROVIDERS.seedream.model, firstModel(providers)),
   );
-  files.set("package.json", `${JSON.stringify(setRange(manifest, names.range), null, 2)}\n`);
+  files.set("package.json", `${JSON.stringify(setRange(manifest, names), null, 2)}\n`);
   const wrangler = files.get("wrangler.jsonc");
   if (wrangler !== undefined) files.set("wrangler.jsonc", nameApp(wrangler, names.name));
   return new Map([...files].toSorted(([a], [b]) => (a < b ? -1 : 1)));
@@ -124,16 +129,24 @@ function mergeManifests(manifest: Manifest, added: Manifest): Manifest {
   };
 }
 
-/** Our packages have the range of the workspace in the templates. */
-function setRange(manifest: Manifest, range: string): Manifest {
+/** Our packages have the range of the workspace in the templates. Those below them are named in `overrides`. */
+function setRange(manifest: Manifest, { range, packages = {} }: AppNames): Manifest {
+  const direct = new Set<string>();
   const set = (dependencies: Readonly<Record<string, string>> = {}) =>
     Object.fromEntries(
-      Object.entries(dependencies).map(([name, wanted]) => [name, wanted === "workspace:^" ? range : wanted]),
+      Object.entries(dependencies).map(([name, wanted]) => {
+        direct.add(name);
+        return [name, wanted === "workspace:^" ? (packages[name] ?? range) : wanted];
+      }),
     );
+  const dependencies = set(manifest.dependencies);
+  const devDependencies = set(manifest.devDependencies);
+  const overrides = Object.fromEntries(Object.entries(packages).filter(([name]) => !direct.has(name)));
   return {
     ...manifest,
-    dependencies: set(manifest.dependencies),
-    devDependencies: set(manifest.devDependencies),
+    dependencies,
+    devDependencies,
+    ...(Object.keys(overrides).length > 0 ? { overrides } : {}),
   };
 }
 

@@ -8,6 +8,8 @@ export interface Arguments {
   readonly providers: AppChoices["providers"] | undefined;
   readonly store: AppChoices["store"] | undefined;
   readonly signIn: AppChoices["signIn"] | undefined;
+  /** A folder with tarballs of our packages, in place of npm. */
+  readonly packages: string | undefined;
   /** Use defaults in place of questions. */
   readonly yes: boolean;
   readonly help: boolean;
@@ -27,6 +29,7 @@ export const HELP = `Writes a small app with the image-generation gateway caloty
   --providers LIST   One or more of ${namesOf(PROVIDERS).join(", ")}, separated by commas
   --store NAME       ${namesOf(STORES).join(", ")}
   --sign-in NAME     ${namesOf(SIGN_INS).join(", ")}
+  --packages FOLDER  Tarballs of the packages, as npm run pack of the repository writes them, in place of npm
   --yes, -y          Ask nothing: what is not named has its default
   --help, -h         Show this text
   --version          Show the version
@@ -48,6 +51,7 @@ export function readArguments(argv: readonly string[]): Arguments {
     store,
     providers,
     "sign-in": signIn,
+    packages,
     yes = false,
     help = false,
     version = false,
@@ -58,6 +62,7 @@ export function readArguments(argv: readonly string[]): Arguments {
     providers: providers === undefined ? undefined : readProviders(providers),
     store: store === undefined ? undefined : oneOf(STORES, "--store", store),
     signIn: signIn === undefined ? undefined : oneOf(SIGN_INS, "--sign-in", signIn),
+    packages,
     yes,
     help,
     version,
@@ -79,6 +84,7 @@ function parse(argv: readonly string[]) {
         providers: { type: "string" },
         store: { type: "string" },
         "sign-in": { type: "string" },
+        packages: { type: "string" },
         yes: { type: "boolean", short: "y" },
         help: { type: "boolean", short: "h" },
         version: { type: "boolean" },

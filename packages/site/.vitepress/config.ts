@@ -2,15 +2,31 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type DefaultTheme, defineConfig } from "vitepress";
 import { describeHead, describePage, isEditable } from "../src/describe-page.ts";
-import { addPackageManagers, rewriteLinks, slugify } from "../src/markdown.ts";
+import { readFigures } from "../src/home/figures.ts";
+import {
+  addPackageManagers,
+  addReleaseState,
+  leaveOutEmptyHeaders,
+  rewriteLinks,
+  slugify,
+} from "../src/markdown.ts";
 import { createSidebars } from "../src/navigation.ts";
 import { addressOf, listOtherMarkdown, ROOT, readProject } from "../src/pages.ts";
+import { searchData } from "../src/search/search-data.ts";
 import { readBuild } from "../src/version.ts";
 
 const FOLDER = `${import.meta.dirname}/..`;
 
-const { root, base, folder, label, revision } = readBuild(process.env);
+const { root, base, folder, label, version, isReleased, revision } = readBuild(process.env);
 const { homepage, repository } = readProject();
+
+/** What makes an app: with npm, or until the first release in a clone. */
+const CREATE = "npm create calotype my-app";
+const CREATE_FROM_CLONE = `npm run pack -- ../calotype-packages && cd ..
+npx ./calotype-packages/create-calotype-${version}.tgz my-app --packages ./calotype-packages`;
+
+/** Pages with a table that needs the place of the outline. */
+const WIDE: ReadonlySet<string> = new Set(["comparison.md"]);
 
 /** Pages of old versions are not edited. */
 const editLink = (text: string): Pick<DefaultTheme.Config, "editLink"> =>
@@ -70,65 +86,6 @@ const chinese: DefaultTheme.Config = {
   ...editLink("编辑此页"),
 };
 
-/**
- * The words of a text, for the search: Chinese is cut into words by the browser's own rules. VitePress sends the source
- * of this function to the browser, so it uses nothing outside itself.
- */
-function tokenize(text: string): string[] {
-  const segmenter = new Intl.Segmenter("zh", { granularity: "word" });
-  return text
-    .split(/[\s\p{P}\p{S}]+/u)
-    .flatMap((part) =>
-      /\p{Script=Han}/u.test(part) ? [...segmenter.segment(part)].map(({ segment }) => segment) : [part],
-    )
-    .concat(text.match(/\w+_\w+/g) ?? []);
-}
-
-/** Words that say nothing about a page are not searched for. The browser gets the source of this function too. */
-function processTerm(term: string): string | null {
-  const word = term.toLowerCase();
-  return /^(?:an?|are|can|do|does|how|i|in|is|it|my|of|on|the|to|what|when|where|which|why|with)$/.test(word)
-    ? null
-    : word;
-}
-
-/** Similar spellings are found for long words, and never for numbers: 429 is not 409. */
-function fuzzy(term: string): number | false {
-  return term.length > 4 && !/\d/.test(term) ? 0.2 : false;
-}
-
-/** Pages that explain come before lists of names, records of decisions, and tables of measurements. */
-function boostDocument(id: string): number {
-  if (
-    /\/(?:reference|decisions)\/|\/(?:changelog|contributing|performance|hardening|settlement)(?:\.html)?(?:#|$)/.test(
-      id,
-    )
-  )
-    return 0.3;
-  return /\/(?:quick-start\/|faq|troubleshooting|how-it-works)/.test(id) ? 1.5 : 1;
-}
-
-const search: DefaultTheme.Config["search"] = {
-  provider: "local",
-  options: {
-    miniSearch: { options: { tokenize, processTerm }, searchOptions: { fuzzy, boostDocument } },
-    locales: {
-      zh: {
-        translations: {
-          button: { buttonText: "搜索", buttonAriaLabel: "搜索" },
-          modal: {
-            displayDetails: "显示详情",
-            resetButtonTitle: "清除",
-            backButtonTitle: "关闭",
-            noResultsText: "没有结果",
-            footer: { selectText: "选择", navigateText: "移动", closeText: "关闭" },
-          },
-        },
-      },
-    },
-  },
-};
-
 export default defineConfig({
   title: "calotype",
   description: "An image-generation gateway that runs inside your own TypeScript server",
@@ -149,6 +106,7 @@ export default defineConfig({
   transformPageData(page) {
     const description = describePage(readFileSync(join(ROOT, page.filePath), "utf8"));
     if (page.frontmatter["layout"] !== "home" && description !== "") page.description = description;
+    if (WIDE.has(page.relativePath)) page.frontmatter["aside"] = false;
     if (!isEditable(page.relativePath)) page.frontmatter["editLink"] = false;
   },
   transformHead: ({ pageData }) => (pageData.isNotFound === true ? [] : describeHead(homepage, pageData)),
@@ -162,18 +120,27 @@ export default defineConfig({
     },
   },
   // The pages of one language are not all in the other: its menu leads to the home page.
-  themeConfig: { sidebar: createSidebars(), search, i18nRouting: false },
+  themeConfig: { sidebar: createSidebars(), i18nRouting: false },
   markdown: {
     anchor: { slugify },
-    theme: { light: "github-light", dark: "github-dark" },
+    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
     config(md) {
       rewriteLinks(md, revision);
+      if (!isReleased) addReleaseState(md, base, version);
       addPackageManagers(md);
+      leaveOutEmptyHeaders(md);
     },
   },
   vite: {
+    plugins: [searchData()],
     publicDir: `${FOLDER}/public`,
-    define: { DOCS_VERSION: JSON.stringify(label), DOCS_ROOT: JSON.stringify(root) },
+    define: {
+      DOCS_VERSION: JSON.stringify(label),
+      DOCS_ROOT: JSON.stringify(root),
+      DOCS_IS_RELEASED: String(isReleased),
+      DOCS_CREATE: JSON.stringify(isReleased ? CREATE : CREATE_FROM_CLONE),
+      HOME_FIGURES: JSON.stringify(readFigures()),
+    },
     build: { chunkSizeWarningLimit: 4000 },
   },
 });

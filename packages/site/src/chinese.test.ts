@@ -11,7 +11,9 @@ import { ROOT } from "./pages.ts";
 
 const ENGLISH: Readonly<Record<string, string>> = {
   "docs/zh/README.md": "README.md",
+  "docs/zh/install.md": "docs/install.md",
   "docs/zh/quick-start.md": "docs/quick-start/README.md",
+  "docs/zh/your-users.md": "docs/your-users.md",
   "docs/zh/families/README.md": "docs/families/README.md",
   "docs/zh/families/seedream.md": "docs/families/seedream.md",
   "docs/zh/families/qwen-image.md": "docs/families/qwen-image.md",
@@ -37,7 +39,7 @@ describe.each(Object.entries(ENGLISH))("%s", (chinese, english) => {
   it("has the headings, tables, lists and code of the English page", () => {
     const expected = outline(source);
 
-    expect(expected.length).toBeGreaterThan(30);
+    expect(expected.length).toBeGreaterThan(20);
     // A page may have more at its end, such as the terms in both languages.
     expect(outline(page).slice(0, expected.length)).toEqual(expected);
   });

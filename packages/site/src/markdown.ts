@@ -1,6 +1,7 @@
 // How the Markdown of the repository becomes Markdown of the site: links, commands, and the ids of headings.
 import { posix, relative } from "node:path";
 import type { MarkdownRenderer } from "vitepress";
+import { toCloneCommands } from "./from-clone.ts";
 import { splitByPackageManager } from "./package-managers.ts";
 import { listPages, type Project, ROOT, readProject, resolveLink } from "./pages.ts";
 
@@ -59,6 +60,55 @@ export function rewriteLinks(md: MarkdownRenderer, revision: string): void {
       const href = resolveHref(file, String(token.attrGet("href")), { pages, project, revision });
       if (href !== undefined) token.attrSet("href", href);
     }
+  });
+}
+
+/** A cell of the head of a table without words is no header, which screen readers would announce. */
+export function leaveOutEmptyHeaders(md: MarkdownRenderer): void {
+  md.core.ruler.push("empty-headers", ({ tokens }) => {
+    for (const [index, token] of tokens.entries()) {
+      const close = tokens[index + 2];
+      if (token.type !== "th_open" || tokens[index + 1]?.content !== "" || close === undefined) continue;
+      token.tag = "td";
+      close.tag = "td";
+    }
+  });
+}
+
+/** What stands below commands that install our packages while npm does not have them. */
+const NOT_RELEASED = {
+  en: ["Not released yet. ", "From a clone", ":", "install"],
+  zh: ["尚未发布。", "从克隆安装", "：", "zh/install"],
+} as const;
+
+/**
+ * Shows below commands that install our packages how they work while npm does not have them. The page that explains it has no such
+ * lines.
+ *
+ * @param base the path of this version of the site
+ * @param version of the packages
+ */
+export function addReleaseState(md: MarkdownRenderer, base: string, version: string): void {
+  md.core.ruler.push("release-state", (state) => {
+    const path = String(state.env.relativePath);
+    if (/^(?:zh\/)?install\.md$/.test(path)) return;
+    const [text, link, colon, page] = NOT_RELEASED[path.startsWith("zh/") ? "zh" : "en"];
+    state.tokens = state.tokens.flatMap((token) => {
+      const commands = token.type === "fence" ? toCloneCommands(token.content, version) : "";
+      if (commands === "") return [token];
+      const said = new state.Token("html_block", "", 0);
+      said.content = `<p class="not-released">${text}<a href="${base}${page}">${link}</a>${colon}</p>`;
+      const fence = new state.Token("fence", "code", 0);
+      // With another name than "sh", it is not shown for other package managers.
+      Object.assign(fence, {
+        block: true,
+        map: token.map,
+        markup: "```",
+        info: "bash",
+        content: `${commands}\n`,
+      });
+      return [token, said, fence];
+    });
   });
 }
 

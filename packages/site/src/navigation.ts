@@ -13,8 +13,11 @@ const MAIN: readonly Group[] = [
     "Getting started",
     [
       "introduction",
+      "install",
       "quick-start/index",
+      "your-users",
       "how-it-works",
+      "words",
       [
         "Quick start by framework",
         [
@@ -45,8 +48,7 @@ const MAIN: readonly Group[] = [
       "streaming",
       "tasks",
       "webhooks",
-      "results",
-      "s3",
+      ["Images", ["results", "s3", "stored-images", "several-images", "base64"]],
       "hooks",
       "composing",
       "mcp",
@@ -55,16 +57,21 @@ const MAIN: readonly Group[] = [
       "cors",
       "testing",
       [
-        "Money and keys",
+        "Keys and limits",
+        ["keys-and-limits", "signed-in-users", "callers", "keys", "limits", "budgets", "idempotency-keys"],
+      ],
+      ["Prices", ["pricing", "price-rules", "usage-record", "changing-prices", "costs"]],
+      [
+        "The ledger",
         [
-          "keys-and-limits",
-          "signed-in-users",
-          "callers",
-          "pricing",
           "ledger",
           "ledger-command",
+          "usage-reports",
+          "holds",
+          "sqlite",
           "report-sources",
           "settlement",
+          "own-ledger",
         ],
       ],
       ["Frameworks", ["adapters/express", "adapters/koa", "adapters/next", "adapters/node", "adapters/web"]],
@@ -180,7 +187,7 @@ const MAIN: readonly Group[] = [
 ];
 
 const CHINESE: readonly Group[] = [
-  ["开始", ["zh/introduction", "zh/quick-start"]],
+  ["开始", ["zh/introduction", "zh/install", "zh/quick-start", "zh/your-users"]],
   [
     "服务商",
     [

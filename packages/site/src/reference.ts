@@ -16,7 +16,10 @@ export interface EntryPoint {
   readonly page: string;
 }
 
-/** The entry points of the published packages, in the order of their package.json files. */
+/** What only our own packages use of one another. */
+const INTERNAL = "./internal";
+
+/** The entry points of the published packages that are for users, in the order of their package.json files. */
 export function listEntryPoints(): EntryPoint[] {
   return globSync("packages/*/package.json", { cwd: ROOT })
     .toSorted()
@@ -24,7 +27,7 @@ export function listEntryPoints(): EntryPoint[] {
       const { name, private: isPrivate, exports } = JSON.parse(readFileSync(join(ROOT, path), "utf8"));
       if (isPrivate === true) return [];
       return Object.entries<{ types?: string }>(exports)
-        .filter(([, { types }]) => types !== undefined)
+        .filter(([subpath, { types }]) => types !== undefined && subpath !== INTERNAL)
         .map(([subpath, { types = "" }]) => ({
           name: `${name}${subpath.slice(1)}`,
           types: join(dirname(path), types).replaceAll("\\", "/"),
@@ -101,13 +104,19 @@ function writeTitle(path: string, { name }: EntryPoint): void {
 }
 
 /**
- * TypeDoc's plugin counts `Gateway.status` and `GatewayStatus` as one name, and links to a second heading that does not
- * exist. Such a link gets the anchor of the first one. The build reports what is still wrong.
+ * TypeDoc's plugin counts `Gateway.status` and `GatewayStatus` as one name, as it does `JsonFile` and `jsonFile()`, and links to a
+ * heading of a number that does not exist. Such a link gets the anchor of the heading with its name. The build reports what is
+ * still wrong.
  */
 function correctAnchors(text: string): string {
-  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => slugify(heading));
-  const isSingle = (anchor: string) => headings.filter((heading) => heading === anchor).length === 1;
-  return text.replaceAll(/\(#([\w-]+)-\d+\)/g, (link, anchor) => (isSingle(anchor) ? `(#${anchor})` : link));
+  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => heading);
+  return text.replaceAll(/\[(`?)(\w+)\1\]\(#([\w-]+)-(\d+)\)/g, (link, quote, name, anchor, number) => {
+    const same = headings.filter((heading) => slugify(heading) === anchor);
+    if (same.length > Number(number)) return link;
+    const place = same.findIndex((heading) => heading.replace("()", "") === name);
+    const suffix = place > 0 ? `-${place}` : "";
+    return same.length === 0 ? link : `[${quote}${name}${quote}](#${anchor}${suffix})`;
+  });
 }
 
 /** A sentence that leads from the names of a package to the text that explains them. */

@@ -13,6 +13,10 @@ export interface Build {
   readonly folder: string;
   /** What the menu calls this version: `0.2`, or `0.2 (not released)`. */
   readonly label: string;
+  /** The version of the packages: `0.2.1`. */
+  readonly version: string;
+  /** Whether any version is on npm. */
+  readonly isReleased: boolean;
   /** The branch or tag of the repository that links to source code name. */
   readonly revision: string;
 }
@@ -26,14 +30,19 @@ export function readBuild({ DOCS_ROOT: root = "/", DOCS_RELEASE: release }: Node
   if (!/^\/([\w.-]+\/)*$/.test(root)) throw new Error(`--root begins and ends with "/": ${root}`);
   const version = readOwnVersion();
   const own = version.split(".").slice(0, 2).join(".");
-  const label = listReleases().includes(own) ? own : `${own} (not released)`;
-  if (release === undefined) return { root, base: root, folder: "", label, revision: "main" };
+  const releases = listReleases();
+  const isReleased = releases.length > 0;
+  const label = releases.includes(own) ? own : `${own} (not released)`;
+  if (release === undefined)
+    return { root, base: root, folder: "", label, version, isReleased, revision: "main" };
   if (release !== own) throw new Error(`--release ${release}: the packages of this checkout are ${own}.`);
   return {
     root,
     base: `${root}v${release}/`,
     folder: `v${release}`,
     label: release,
+    version,
+    isReleased: true,
     // changesets makes a tag for each package, and all packages have one version.
     revision: `@calotype/core@${version}`,
   };

@@ -1,7 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { openBrowser } from "@calotype/conformance/browser/open-browser";
+import { findAxeProblems, measureOverflow } from "@calotype/conformance/studio/find-problems";
+import { expect, it, onTestFinished } from "vitest";
+import { serveBuilt } from "./testing/serve-built.ts";
 
 /* Takes 80 seconds of CPU time: only in `npm run test:full`. */
 
@@ -35,6 +38,51 @@ it("builds without a dead link, with the reference, both languages and no resour
   expect(readFileSync(join(DIST, "quick-start/express.html"), "utf8")).toContain('data-title="pnpm"');
 }, 600_000);
 
+const PAGES = [
+  "/",
+  "/your-users",
+  "/pricing",
+  "/price-rules",
+  "/comparison",
+  "/words",
+  "/zh/",
+  "/zh/your-users",
+];
+const LOOKS = [360, 1280].flatMap((width) => (["light", "dark"] as const).map((theme) => ({ width, theme })));
+
+it.each(LOOKS)(
+  "fits into $width pixels, $theme, without a finding of axe, and its search finds a task",
+  { timeout: 300_000 },
+  async ({ width, theme }) => {
+    const chromium = await openBrowser();
+    if (chromium === undefined) return;
+    const { origin, close } = await serveBuilt(DIST);
+    onTestFinished(close);
+    onTestFinished(chromium.close);
+    const context = await chromium.browser.newContext({
+      viewport: { width, height: 760 },
+      colorScheme: theme,
+    });
+    const page = await context.newPage();
+    for (const path of PAGES) {
+      await page.goto(origin + path, { waitUntil: "load" });
+      // The theme has completed what VitePress leaves out.
+      await page.locator("main, [role=main]").first().waitFor();
+      const found = { problems: await findAxeProblems(page), overflow: await measureOverflow(page) };
+      expect({ path, ...found }).toEqual({ path, problems: [], overflow: 0 });
+    }
+
+    await page.goto(origin, { waitUntil: "load" });
+    await page.locator(".search-button").click();
+    await page.getByRole("searchbox").fill("price without restart");
+    await page.locator(".search-hits a").first().waitFor();
+    expect(await page.locator(".search-hits mark").count()).toBeGreaterThan(0);
+    expect(await findAxeProblems(page)).toEqual([]);
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/changing-prices");
+  },
+);
+
 it("builds a released version beside it, whose links and search stay in that version", () => {
   const release = ownRelease();
 
@@ -45,16 +93,16 @@ it("builds a released version beside it, whose links and search stay in that ver
   // The check of the links takes each link out of the version for a dead one.
   expect({ status, output: `${stdout}${stderr}` }).toMatchObject({ status: 0 });
   const folder = join(DIST, `v${release}`);
-  for (const [locale, page] of [
-    ["root", "faq"],
+  for (const [language, page] of [
+    ["en", "faq"],
     ["zh", "zh/quick-start"],
   ]) {
-    const [index = ""] = globSync(`assets/chunks/@localSearchIndex${locale}.*.js`, { cwd: folder });
-    const [, ids = ""] =
-      /"documentIds":(\{.*?\})/.exec(readFileSync(join(folder, index), "utf8").replaceAll("\\", "")) ?? [];
-    const found = [...ids.matchAll(/:"([^"]*)"/g)].map(([, address = ""]) => address);
-    expect(found.some((address) => address.startsWith(`/v${release}/${page}#`))).toBe(true);
-    expect(found.filter((address) => !address.startsWith(`/v${release}/`))).toEqual([]);
+    // The paths of the sections are relative to the version: the page adds its own base.
+    const [data = ""] = globSync(`assets/chunks/${language}.*.js`, { cwd: folder });
+    const text = readFileSync(join(folder, data), "utf8").replaceAll("\\", "");
+    const found = [...text.matchAll(/"id":"([^"]*)"/g)].map(([, address = ""]) => address);
+    expect(found.some((address) => address.startsWith(`${page}#`))).toBe(true);
+    expect(found.filter((address) => address.startsWith("/"))).toEqual([]);
   }
 }, 600_000);
 

@@ -125,13 +125,13 @@ export function describeStores(hosts: Hosts): void {
     },
   );
 
-  it("docs/results.md shows which stores work on which hosts", async () => {
+  it("docs/stored-images.md shows which stores work on which hosts", async () => {
     const stores = Object.keys(STORES);
     const rows = Object.keys(hosts).map((host) => [
       host,
       ...stores.map((store) => seen.get(`${host}|${store}`) ?? "no"),
     ]);
-    const { text, path } = writeTable("docs/results.md", ["Host", ...stores], rows);
+    const { text, path } = writeTable("docs/stored-images.md", ["Host", ...stores], rows);
     await expect(text).toMatchFileSnapshot(path);
   });
 }

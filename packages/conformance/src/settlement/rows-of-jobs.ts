@@ -25,7 +25,7 @@ function failing(happened: string, provider: Row["provider"], status: number, re
 export const JOBS: RowGroup = {
   title: "A provider that works with jobs",
   introduction:
-    "The provider responds with the id of a [job](families/adding-a-family.md#jobs-of-the-provider), and the gateway polls its state until it has ended. Once the provider accepted a request it is not sent again, neither to this channel nor to another one. If the process ends meanwhile, the hold stays, and [another process continues](ledger.md#requests-that-another-process-continues).",
+    "The provider responds with the id of a [job](families/adding-a-family.md#jobs-of-the-provider), and the gateway polls its state until it has ended. Once the provider accepted a request it is not sent again, neither to this channel nor to another one. If the process ends meanwhile, the hold stays, and [another process continues](holds.md#requests-that-another-process-continues).",
   rows: [
     {
       ...common,

@@ -87,7 +87,7 @@ const SILENT_FILE = stopsAfter("hang", "file", "A".repeat(FILE_BYTES));
 export const OPENAI_STREAMS: RowGroup = {
   title: "A stream in OpenAI's format that is made from something else",
   introduction:
-    "A model that does not stream, JSON in place of a stream, and links that become base64, see [streaming](streaming.md#openais-format); for JSON with links, see [results](results.md#b64_json). Nothing is sent before an image is certain, so a failure before that is an HTTP error. After that, each image whose event is complete is charged. A stream that breaks inside base64 is reset. So is JSON whose links become base64, if its images are larger than 4 MiB together.",
+    "A model that does not stream, JSON in place of a stream, and links that become base64, see [streaming](streaming.md#openais-format); for JSON with links, see [results](base64.md). Nothing is sent before an image is certain, so a failure before that is an HTTP error. After that, each image whose event is complete is charged. A stream that breaks inside base64 is reset. So is JSON whose links become base64, if its images are larger than 4 MiB together.",
   rows: [
     {
       happened: "A model that does not stream makes an image",

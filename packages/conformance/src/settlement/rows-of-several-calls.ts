@@ -77,7 +77,7 @@ function closed(onLost: "release" | "charge"): readonly Row[] {
 export const SEVERAL_CALLS: RowGroup = {
   title: "Several images of a model that makes one image per call",
   introduction:
-    "The gateway makes one upstream call for each image, at most four at once, see [several images](results.md#several-images). They have one hold, one charge and one record. The report of each call is read by itself; the charge is for their sum. With at least one image the response has the images, and lists the failed calls in `extra.errors`. Without an image it is the error of the first call. A stream in OpenAI's format sends each image when its call has a response.",
+    "The gateway makes one upstream call for each image, at most four at once, see [several images](several-images.md). They have one hold, one charge and one record. The report of each call is read by itself; the charge is for their sum. With at least one image the response has the images, and lists the failed calls in `extra.errors`. Without an image it is the error of the first call. A stream in OpenAI's format sends each image when its call has a response.",
   rows: [
     {
       ...common,

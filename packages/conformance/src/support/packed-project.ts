@@ -52,7 +52,7 @@ export function createPackedProject(): PackedProject {
     writeFileSync(join(folder, name), text);
     return join(folder, name);
   };
-  const ours = Object.fromEntries(pack(folder).map((tarball) => [nameOf(tarball), `file:${tarball}`]));
+  const ours = packAsDependencies(folder);
   const dependencies = { ...ours, ...besides() };
   write("package.json", JSON.stringify({ name: "consumer", private: true, type: "module", dependencies }));
   // Our packages depend on one another. YAML includes JSON.
@@ -62,6 +62,11 @@ export function createPackedProject(): PackedProject {
   );
   run("npx", ["-y", pnpm(), "install", "--prefer-offline", "--ignore-scripts"], folder);
   return { folder, write, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** Packs all published packages into a folder. Returns them as dependencies: `@calotype/core` is `file:/…/calotype-core-0.1.0.tgz`. */
+export function packAsDependencies(folder: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(pack(folder).map((tarball) => [nameOf(tarball), `file:${tarball}`]));
 }
 
 /** The name of the package in a tarball, such as `@calotype/core`. */

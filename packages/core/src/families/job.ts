@@ -44,7 +44,7 @@ export type Submission =
   | { readonly job: ProviderJob }
   /** The response has the result already, and `fromUpstream` reads it. Nothing is polled. */
   | { readonly done: true }
-  /** @deprecated Return `job`. */
+  /** The old name of `job`, which still works. */
   | { readonly task: ProviderJob }
   /** The provider refused the request with a 2xx status. */
   | { readonly failure: UpstreamFailure };

@@ -109,7 +109,7 @@ export function endsTimersWithRequests(): boolean {
   return globalThis.navigator?.userAgent === "Cloudflare-Workers";
 }
 
-/** Resolves after `ms`, at most {@link MAX_TIMER_MS}, or once the signal is aborted. Does not reject. */
+/** Resolves after `ms`, at most the longest time of a timer, 24 days, or once the signal is aborted. Does not reject. */
 export async function sleepByTimer(ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   await new Promise<void>((resolve) => {

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { globSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { PUBLISHED, pack } from "@calotype/conformance/support/packed-project";
@@ -57,8 +57,7 @@ export function runTimed(command: string, cwd: string): TimedCommand {
 }
 
 /**
- * Creates an app from the tarballs and installs it, with the commands that a user types. The only difference: our packages
- * come from the tarballs and not from npm.
+ * Creates an app from the tarballs and installs it, with the commands that a user types before the packages are on npm.
  *
  * @returns the folder of the app, and the commands
  */
@@ -67,33 +66,13 @@ export function installApp(
   name: string,
   { framework, providers, store, signIn }: AppChoices,
 ): { folder: string; commands: readonly TimedCommand[] } {
-  // What `npm create calotype` does.
-  const create = `npm exec --yes --prefer-offline --package=${packed.tarballs["create-calotype"]} -- create-calotype`;
+  const create = `npx --yes --prefer-offline ${packed.tarballs["create-calotype"]}`;
   const flags = `--framework ${framework} --providers ${providers.join(",")} --store ${store} --sign-in ${signIn} --yes`;
-  const created = runTimed(`${create} ${name} ${flags}`, packed.folder);
+  const created = runTimed(`${create} ${name} ${flags} --packages .`, packed.folder);
   const folder = join(packed.folder, name);
-  useTarballs(join(folder, "package.json"), packed);
   const installed = runTimed("npm install --no-audit --no-fund --prefer-offline", folder);
   return {
     folder,
     commands: [{ ...created, command: `npm create calotype ${name} -- ${flags}` }, installed],
   };
-}
-
-/**
- * Changes a package.json: direct dependencies name the tarballs, and `overrides` those of our packages below them. Packages
- * of the workspace that are not published are left out.
- */
-export function useTarballs(path: string, { tarballs }: PackedPackages): void {
-  const manifest = JSON.parse(readFileSync(path, "utf8"));
-  const overrides: Record<string, string> = {};
-  for (const [name, tarball] of Object.entries(tarballs)) {
-    const field = ["dependencies", "devDependencies"].find((one) => manifest[one]?.[name] !== undefined);
-    if (field !== undefined) manifest[field][name] = `file:${tarball}`;
-    overrides[name] = field === undefined ? `file:${tarball}` : `$${name}`;
-  }
-  for (const name of Object.keys(manifest.devDependencies))
-    if (String(manifest.devDependencies[name]).startsWith("workspace:"))
-      delete manifest.devDependencies[name];
-  writeFileSync(path, JSON.stringify({ ...manifest, overrides }, null, 2));
 }

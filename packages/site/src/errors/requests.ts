@@ -76,8 +76,8 @@ export const REQUEST_ERRORS = {
     client:
       "Request fewer or smaller images. A repeat helps only when other requests have ended or a new period has begun.",
     operator:
-      "Raise [`budget`](../keys-and-limits.md#budgets). `gateway.usage` and the [studio](../studio.md) show what was spent and " +
-      "what is held. [Alerts](../keys-and-limits.md#alerts) are sent before a budget ends.",
+      "Raise [`budget`](../budgets.md). `gateway.usage` and the [studio](../studio.md) show what was spent and " +
+      "what is held. [Alerts](../budgets.md#alerts) are sent before a budget ends.",
     message: "The budget does not cover what this request may cost.",
   },
   request_refused: {
@@ -103,7 +103,7 @@ export const REQUEST_ERRORS = {
       "Send the request from a page of the app itself. A program sends an API key in `Authorization: Bearer …`.",
     operator:
       "The message names what the browser sent. Name the origin of a page of yours in [`cors.origins`](../cors.md), and behind a proxy " +
-      "set [`results.publicUrl`](../results.md#the-address-in-the-links), and [`publicUrl` of `mcp()`](../mcp.md#web-pages). Never name an origin whose pages are not yours.",
+      "set [`results.publicUrl`](../stored-images.md#the-address-in-the-links), and [`publicUrl` of `mcp()`](../mcp.md#web-pages). Never name an origin whose pages are not yours.",
     message:
       "The request has no API key, and a page of another site may have sent it (Origin: https://evil.example, Sec-Fetch-Site: cross-site). " +
       "Send it from a page of this site, or with an API key in the header Authorization: Bearer <API_KEY>.",
@@ -151,7 +151,7 @@ export const REQUEST_ERRORS = {
     ],
     charged: "No. Reading stored images is free.",
     client: "Use the link exactly as it was returned, with its query.",
-    operator: "All processes need the same [secrets](../results.md#secrets) and the same store.",
+    operator: "All processes need the same [secrets](../stored-images.md#secrets) and the same store.",
     message: "There is no image under this link. Use the link as it was returned.",
   },
   task_not_found: {
@@ -218,7 +218,7 @@ export const REQUEST_ERRORS = {
   request_timeout: {
     means: "The body of the request arrived too slowly, or stopped.",
     when: [
-      "Fewer bytes per second arrived in 20 seconds than [`bodyLimits.minBytesPerSecond`](../keys-and-limits.md#slow-bodies) requires.",
+      "Fewer bytes per second arrived in 20 seconds than [`bodyLimits.minBytesPerSecond`](../limits.md#slow-bodies) requires.",
     ],
     charged: NOT_SENT,
     client: "Repeat. On a slow line, send links instead of files, or smaller images.",
@@ -263,7 +263,7 @@ export const REQUEST_ERRORS = {
     charged: "Not for this repeat. The first request was charged, or its outcome is unknown.",
     client: "Send a new key only if you want to run the request again. It can be charged again.",
     operator:
-      "Raise [`idempotency.maxResponseBytes`](../keys-and-limits.md#idempotency-keys), or return links instead of base64, which are small.",
+      "Raise [`idempotency.maxResponseBytes`](../idempotency-keys.md), or return links instead of base64, which are small.",
     message:
       "The request with this Idempotency-Key has run, and its response is not stored (a stream, or too large). Its images were " +
       "charged, or its outcome is unknown. Send a new key to run it again; it can be charged again.",
@@ -282,7 +282,7 @@ export const REQUEST_ERRORS = {
     charged: "No. Reading stored images is free.",
     client: "Request the image again, or copy images that you need for longer.",
     operator:
-      "Set a longer [`results.ttlSeconds`](../results.md#links-to-the-gateway). It applies to new images.",
+      "Set a longer [`results.ttlSeconds`](../stored-images.md#links-to-the-gateway). It applies to new images.",
     message: "This link has expired.",
   },
   request_too_large: {
@@ -295,7 +295,7 @@ export const REQUEST_ERRORS = {
     charged: NOT_SENT,
     client: "Send smaller images, or links to them.",
     operator:
-      "Raise [`bodyLimits`](../keys-and-limits.md#what-a-body-may-hold). A 413 that is not JSON comes from a proxy: " +
+      "Raise [`bodyLimits`](../limits.md#what-a-body-may-hold). A 413 that is not JSON comes from a proxy: " +
       "`client_max_body_size` of [nginx](../deployment.md#nginx), or the limit of a body parser.",
     message: "The body is larger than 67108864 bytes.",
   },
@@ -327,7 +327,7 @@ export const REQUEST_ERRORS = {
     ],
     charged: NOT_SENT,
     client: "Use a new key for a new request, and the same body for a repeat.",
-    operator: "Nothing. [Idempotency keys](../keys-and-limits.md#idempotency-keys) says what is compared.",
+    operator: "Nothing. [Idempotency keys](../idempotency-keys.md) says what is compared.",
     message:
       "Another request was sent with this Idempotency-Key: send a new key, or the same request as before.",
   },
@@ -361,8 +361,8 @@ export const REQUEST_ERRORS = {
       "Wait for the seconds of `retry-after`. With `x-should-retry: false` no repeat can succeed: the request asks for more images " +
       "than the limit of a minute.",
     operator:
-      "Raise [`limits`](../keys-and-limits.md#limits) of the caller, the gateway or the model; the message names the limit. Or let requests " +
-      "[wait](../keys-and-limits.md#waiting-in-place-of-a-429) with `waitSeconds`.",
+      "Raise [`limits`](../limits.md) of the caller, the gateway or the model; the message names the limit. Or let requests " +
+      "[wait](../limits.md#waiting-in-place-of-a-429) with `waitSeconds`.",
     message: "The limit of 10 requests per minute is reached: try again in 42 s.",
   },
 } as const satisfies Partial<ErrorPages<ErrorCode>>;

@@ -57,7 +57,7 @@ export const SERVER_ERRORS = {
     ],
     charged: NOT_SENT,
     client: "Clients do not see this error.",
-    operator: "Use a ledger of this project, or [implement `history`](../ledger.md#usage-over-time).",
+    operator: "Use a ledger of this project, or [implement `history`](../usage-reports.md#usage-over-time).",
     message: "The ledger of this gateway keeps no totals.",
   },
   model_paused: {
@@ -100,7 +100,7 @@ export const SERVER_ERRORS = {
   overloaded: {
     means: "This process has no room for the request.",
     when: [
-      "The bytes of all requests in progress reach [`maxBytesInFlight`](../keys-and-limits.md#bytes-in-flight).",
+      "The bytes of all requests in progress reach [`maxBytesInFlight`](../limits.md#bytes-in-flight).",
       "The disk for the files of forms is full.",
       "Too many clients of this process wait for tasks.",
     ],

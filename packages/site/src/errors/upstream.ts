@@ -101,7 +101,7 @@ export const UPSTREAM_ERRORS = {
       "The model wrote text instead of an image, or its filter removed the image without an error code.",
     ],
     charged:
-      "What the provider reported: 0 images cost 0, but tokens are charged. See [what is charged when](../pricing.md#what-is-charged-when).",
+      "What the provider reported: 0 images cost 0, but tokens are charged. See [what is charged when](../price-rules.md#what-is-charged-when).",
     client: "Change the prompt. The same request may fail again.",
     operator: "The page of the [family](../families/README.md) says when the provider does this.",
     message: "The provider responded without an image.",
@@ -110,7 +110,7 @@ export const UPSTREAM_ERRORS = {
     means: "The task was sent to a provider, and the process that ran it ended before the outcome was known.",
     when: ["The process was killed, or its machine failed, while the provider was making the images."],
     charged:
-      "The charge is 0 or the hold, as [`billing.onLost`](../ledger.md#requests-with-an-unknown-outcome) says. The record is `unresolved`.",
+      "The charge is 0 or the hold, as [`billing.onLost`](../holds.md#requests-with-an-unknown-outcome) says. The record is `unresolved`.",
     client: "An image may have been made. Check whether you still need it before you submit the task again.",
     operator:
       "Give processes time to [shut down](../shutdown.md). Compare unresolved records with the provider's bill.",
