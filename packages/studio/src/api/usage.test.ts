@@ -292,12 +292,12 @@ describe("export", () => {
     expect(status).toBe(200);
     expect(headers["content-disposition"]).toBe('attachment; filename="usage.csv"');
     const [head, ...lines] = text.split("\r\n");
-    expect(head).toMatch(/^\uFEFFtime,id,caller,.*,charge,cost,margin,endUser,tags$/);
+    expect(head).toMatch(/^\uFEFFtime,id,caller,.*,charge,cost,margin,endUser,tags,marks$/);
     // Records of the same millisecond are in the order of their ids.
     expect(lines.toSorted()).toEqual([
       "",
-      expect.stringMatching(/,shop,.*,0\.2,,,(?:"'=cmd\|""1"",2"|'-1\+1),$/),
-      expect.stringMatching(/,shop,.*,0\.2,,,(?:"'=cmd\|""1"",2"|'-1\+1),$/),
+      expect.stringMatching(/,shop,.*,0\.2,,,(?:"'=cmd\|""1"",2"|'-1\+1),,$/),
+      expect.stringMatching(/,shop,.*,0\.2,,,(?:"'=cmd\|""1"",2"|'-1\+1),,$/),
     ]);
   });
 
@@ -309,7 +309,7 @@ describe("export", () => {
     const studio = openStudio({}, { ledger });
 
     const { text } = await studio.send({ path: address("records/export", { format: "csv" }) });
-    expect(text.split("\r\n")[1]).toMatch(/,0\.2,0\.25,-0\.05,,$/);
+    expect(text.split("\r\n")[1]).toMatch(/,0\.2,0\.25,-0\.05,,,$/);
   });
 
   it.each([
