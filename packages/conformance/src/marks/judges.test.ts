@@ -32,6 +32,8 @@ interface Sample {
   readonly madePath: string;
 }
 
+type Drawing = ReturnType<typeof sharp>;
+
 const folder = mkdtempSync(join(tmpdir(), "calotype-marks-"));
 let samples: readonly Sample[] = [];
 let requestId = "";
@@ -62,11 +64,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-async function draw(
-  format: Sample["format"],
-  hasMetadata: boolean,
-  encode: (image: sharp.Sharp) => sharp.Sharp,
-) {
+async function draw(format: Sample["format"], hasMetadata: boolean, encode: (image: Drawing) => Drawing) {
   const background = { r: 200, g: 30, b: 90, alpha: 0.5 };
   const image = sharp({
     create: { width: 67, height: 45, channels: format === "jpeg" ? 3 : 4, background, noise: undefined },

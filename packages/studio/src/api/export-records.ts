@@ -92,16 +92,16 @@ function toCsvLine(record: UsageRecord): string {
     charge,
     cost,
     cost === undefined ? undefined : toMargin(charge, cost),
+    marks?.join(" "),
     endUser,
     tags && JSON.stringify(tags),
-    marks?.join(" "),
   ]);
 }
 
 function columnNames(): readonly string[] {
   return (
     "time,id,caller,group,model,operation,state,channel,upstreamModel,status,errorCode,attempts,durationMs,images," +
-    "held,charge,cost,margin,endUser,tags,marks"
+    "held,charge,cost,margin,marks,endUser,tags"
   ).split(",");
 }
 
