@@ -6,6 +6,7 @@ import { writeTable } from "./support/written-table.js";
 const FEATURES = [
   "limits",
   "results",
+  "marks",
   "tasks",
   "dashscopeTasks",
   "webhooks",

@@ -52,4 +52,12 @@ export type {
   UsageReports,
   UsageTotal,
 } from "./features/usage/usage-reports.js";
-export type { AttemptRecord, DecimalInput, MadeImage, Operation, PeriodicBudget, Usage } from "./types.js";
+export type {
+  AttemptRecord,
+  DecimalInput,
+  ImageMark,
+  MadeImage,
+  Operation,
+  PeriodicBudget,
+  Usage,
+} from "./types.js";

@@ -12,6 +12,7 @@ import {
   health,
   keyFunctions,
   limits,
+  marks,
   modelsList,
   openapi,
   refusals,
@@ -179,6 +180,19 @@ describe("a composed gateway with", () => {
     expect(made.status).toBe(200);
     expect(await gateway.callers.fixed()).toEqual([{ id: "me", budget: "10" }]);
     await gateway.close();
+  });
+
+  it("`marks` marks images, and refuses links without a store if a mark is required", async () => {
+    const store = new MemoryResults();
+    const stored = results({ store, urls: "gateway", secrets: [LINK_SECRET] });
+    const { gateway, generate } = open([stored, marks({ producer: "A", china: true })]);
+    expect((await generate()).status).toBe(200);
+    // The image is not complete.
+    expect([...store.images.values()].map(({ bytes }) => new Uint8Array(bytes))).toEqual([PNG]);
+    await gateway.close();
+    const strict = open([marks({ require: true })]);
+    expect((await strict.generate()).status).toBe(400);
+    expect(() => marks({ china: true })).toThrow(/marks.producer is missing/);
   });
 
   it("`results` stores images and serves them", async () => {

@@ -48,7 +48,7 @@ const MAIN: readonly Group[] = [
       "streaming",
       "tasks",
       "webhooks",
-      ["Images", ["results", "s3", "stored-images", "several-images", "base64"]],
+      ["Images", ["results", "s3", "stored-images", "several-images", "base64", "marks"]],
       "hooks",
       "composing",
       "mcp",

@@ -60,6 +60,7 @@ export function itemizedRecordOf(rest: Partial<SettledRecord> & Pick<SettledReco
   return plainRecordOf({
     usage: { generated_images: 1, input_images: 2, tool_usage: { web_search: 1 } },
     reportedPixels: 16_777_216,
+    marks: ["marked", "c2pa"],
     charge: "0.06",
     derivation: {
       pricing_mode: "per-request",

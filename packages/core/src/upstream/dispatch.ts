@@ -157,9 +157,8 @@ export async function dispatch(
       attempt.succeed(outcome.response, outcome.parsed);
       attempts.push(attempt.report());
       const { openProbe, observed, parsed, marks } = attempt;
-      const { response } = outcome;
-      const last = { route, attempts, isRepeated, response, parsed, marks, openProbe, observed };
-      return toSuccess(last, sent, parts);
+      const last = { route, attempts, isRepeated, parsed, marks, openProbe, observed };
+      return toSuccess({ ...last, response: outcome.response }, sent, parts);
     }
     const failure = attempt.fail(outcome.failure, response);
     attempts.push(attempt.report());

@@ -122,14 +122,14 @@ function buildWebp(random: Random, hasManifest: boolean): Buffer {
   const chunks = Buffer.concat(
     parts.flatMap(({ type, data }) => [
       Buffer.from(type),
-      toNumber(data.length).reverse(),
+      toNumber(data.length).toReversed(),
       data,
       Buffer.alloc(data.length % 2),
     ]),
   );
   return Buffer.concat([
     Buffer.from("RIFF"),
-    toNumber(chunks.length + 4).reverse(),
+    toNumber(chunks.length + 4).toReversed(),
     Buffer.from("WEBP"),
     chunks,
   ]);

@@ -106,6 +106,21 @@ export const UPSTREAM_ERRORS = {
     operator: "The page of the [family](../families/README.md) says when the provider does this.",
     message: "The provider responded without an image.",
   },
+  image_not_marked: {
+    means: "The images were made, and cannot be marked as made by AI. So they are not delivered.",
+    when: [
+      "The operator requires a mark (`marks.require`), and the images have C2PA manifests, are not PNG, JPEG or WebP, or are not valid.",
+      "An image could not be stored or downloaded, so that only the provider's link is left.",
+    ],
+    charged: "The images are charged, because they were made.",
+    client:
+      "Do not repeat: the next images are of the same kind. If some images were delivered, the others are in `extra.errors`.",
+    operator:
+      "[`marks`](../marks.md#images-without-a-mark) of the record says why each image has no mark. Use a model or an `output_format` " +
+      "whose images can be marked, or turn `require` off.",
+    message:
+      "The image was made and cannot be marked as made by AI: it has a C2PA manifest, whose hash a mark would break. So it is not delivered.",
+  },
   outcome_unknown: {
     means: "The task was sent to a provider, and the process that ran it ended before the outcome was known.",
     when: ["The process was killed, or its machine failed, while the provider was making the images."],

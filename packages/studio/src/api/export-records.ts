@@ -71,7 +71,8 @@ function toJsonLine(record: UsageRecord): string {
 function toCsvLine(record: UsageRecord): string {
   const settled = record.state === "settled" ? record : undefined;
   const { time, id, caller, group, model, operation, state, endUser, tags, images, charge } = record;
-  const { channel, upstreamModel, status, errorCode, attempts, durationMs, held, cost } = settled ?? {};
+  const { channel, upstreamModel, status, errorCode, attempts, durationMs, held, cost, marks } =
+    settled ?? {};
   return toLine([
     time,
     id,
@@ -91,6 +92,7 @@ function toCsvLine(record: UsageRecord): string {
     charge,
     cost,
     cost === undefined ? undefined : toMargin(charge, cost),
+    marks?.join(" "),
     endUser,
     tags && JSON.stringify(tags),
   ]);
@@ -99,7 +101,7 @@ function toCsvLine(record: UsageRecord): string {
 function columnNames(): readonly string[] {
   return (
     "time,id,caller,group,model,operation,state,channel,upstreamModel,status,errorCode,attempts,durationMs,images," +
-    "held,charge,cost,margin,endUser,tags"
+    "held,charge,cost,margin,marks,endUser,tags"
   ).split(",");
 }
 

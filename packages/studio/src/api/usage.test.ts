@@ -292,24 +292,25 @@ describe("export", () => {
     expect(status).toBe(200);
     expect(headers["content-disposition"]).toBe('attachment; filename="usage.csv"');
     const [head, ...lines] = text.split("\r\n");
-    expect(head).toMatch(/^\uFEFFtime,id,caller,.*,charge,cost,margin,endUser,tags$/);
+    expect(head).toMatch(/^\uFEFFtime,id,caller,.*,charge,cost,margin,marks,endUser,tags$/);
     // Records of the same millisecond are in the order of their ids.
     expect(lines.toSorted()).toEqual([
       "",
-      expect.stringMatching(/,shop,.*,0\.2,,,(?:"'=cmd\|""1"",2"|'-1\+1),$/),
-      expect.stringMatching(/,shop,.*,0\.2,,,(?:"'=cmd\|""1"",2"|'-1\+1),$/),
+      expect.stringMatching(/,shop,.*,0\.2,,,,(?:"'=cmd\|""1"",2"|'-1\+1),$/),
+      expect.stringMatching(/,shop,.*,0\.2,,,,(?:"'=cmd\|""1"",2"|'-1\+1),$/),
     ]);
   });
 
-  it("as CSV has the cost and the margin, which may be negative, as numbers", async () => {
+  it("as CSV has the cost and the margin, which may be negative, as numbers, and the marks", async () => {
     const ledger = createMemoryLedger();
     const { held: _held, ...facts } = RECORD;
     const settled = { channel: "ark", upstreamModel: MODEL, status: 200, images: 1, durationMs: 1 };
-    await ledger.settle({ ...facts, ...settled, state: "settled", charge: "0.2", cost: "0.25" });
+    const marks = ["marked", "c2pa"] as const;
+    await ledger.settle({ ...facts, ...settled, state: "settled", charge: "0.2", cost: "0.25", marks });
     const studio = openStudio({}, { ledger });
 
     const { text } = await studio.send({ path: address("records/export", { format: "csv" }) });
-    expect(text.split("\r\n")[1]).toMatch(/,0\.2,0\.25,-0\.05,,$/);
+    expect(text.split("\r\n")[1]).toMatch(/,0\.2,0\.25,-0\.05,marked c2pa,,$/);
   });
 
   it.each([
@@ -378,7 +379,7 @@ describe("export", () => {
     }
     const lines = readCsv(text, ",").slice(1, -1);
     expect(lines.map((line) => [line.length, withoutMarks(line.at(-2))])).toEqual(
-      endUsers.map((endUser) => [20, withoutMarks(endUser)]),
+      endUsers.map((endUser) => [21, withoutMarks(endUser)]),
     );
   });
 

@@ -156,7 +156,7 @@ describe("an image that gets no mark is passed on as it is", () => {
       "too_large",
     ],
   ] as const)("%s", (_name, image, expected) => {
-    const { image: passed, result } = markImage(image as Uint8Array<ArrayBuffer>, BOTH);
+    const { image: passed, result } = markImage(image, BOTH);
     expect(result).toBe(expected);
     expect(Buffer.compare(passed, image)).toBe(0);
   });
@@ -222,12 +222,12 @@ it("finds a C2PA manifest after the pixels of a PNG", () => {
 it("counts what it holds, and holds nothing in the end", () => {
   let held = 0;
   let most = 0;
-  const count = {
-    addAnyway: (bytes: number) => void (most = Math.max(most, (held += bytes))),
-    remove: (bytes: number) => void (held -= bytes),
+  const bytes = {
+    addAnyway: (added: number) => void (most = Math.max(most, (held += added))),
+    remove: (removed: number) => void (held -= removed),
   };
   const image = createPng({ byteLength: 1_000_000 });
-  const marker = new ImageMarker(BOTH, count);
+  const marker = new ImageMarker(BOTH, bytes);
   for (let at = 0; at < image.length; at += 1_000) marker.push(image.subarray(at, at + 1_000));
   expect([most, held]).toEqual([1_000, 0]);
 });
