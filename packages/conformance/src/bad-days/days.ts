@@ -204,6 +204,39 @@ export const BAD_DAYS: readonly BadDay[] = [
     run: async () => await failOver(1, { isSynchronous: false }),
   },
   {
+    id: "replica-lost",
+    title: "The synchronous replica is lost, so that no commit of the primary ends, and comes back",
+    needs: [REDIS, POSTGRES_PROGRAMS],
+    refuses: true,
+    loses: false,
+    cause: /did not respond in time/,
+    run: async () => {
+      const primary = await startPostgresServer(programs());
+      try {
+        const replica = await startPostgresReplica(programs(), primary.port, "replica");
+        try {
+          await untilStreaming(primary.url, true);
+          return await spendDay({
+            place: { redisUrl: urlOf(REDIS), postgresUrl: primary.url },
+            happen: async (fleet) => {
+              await replica.stop("immediate");
+              try {
+                await untilLogged(fleet.servers, /the request was not sent[^]*did not respond in time/);
+                await sleep(3_000);
+              } finally {
+                await replica.start();
+              }
+            },
+          });
+        } finally {
+          await replica.remove();
+        }
+      } finally {
+        await primary.remove();
+      }
+    },
+  },
+  {
     id: "pgbouncer",
     title: "PgBouncer is killed and started, three times",
     needs: [REDIS, POSTGRES, PGBOUNCER],

@@ -300,6 +300,25 @@ describe("a ledger that fails", () => {
     },
   );
 
+  it("after a long time, as one that does not respond, keeps the client no longer than that", async () => {
+    let tries = 0;
+    const { open, logs } = create(() => ({
+      settle: async () => {
+        tries++;
+        await new Promise((resolve) => {
+          setTimeout(resolve, 10_000);
+        });
+        throw new Error("did not respond");
+      },
+    }));
+    const hold = await open();
+    const settled = hold.settle(SENT_TO, MADE);
+    await vi.advanceTimersByTimeAsync(10_000);
+    await settled;
+    expect(tries).toBe(1);
+    expect(logs).toMatchObject([{ requestId: "req_1", err: new Error("did not respond") }]);
+  });
+
   it("is asked again until it accepts a late write, and then no more", async () => {
     const { holds, refused, accepted } = await releaseLate(["a", "b"]);
     await holds.retryLateWrites();

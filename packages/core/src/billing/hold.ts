@@ -137,8 +137,12 @@ export function createHolds(parts: HoldParts): Holds {
     adopt: (request) => new OpenHold({ ...holdParts, ledger: NOT_WRITTEN }, request),
     resume: (request) => new OpenHold(holdParts, request),
     keepUpstream: kept && (async (id, upstream) => await kept.keepUpstream(id, upstream)),
-    write: (write, fields) =>
-      callStore(write).catch((error: unknown) => lateWrites.repeat(write, error, fields)),
+    write: (write, fields) => {
+      const startedAt = performance.now();
+      return callStore(write).catch((error: unknown) =>
+        lateWrites.repeat(write, { error, fields, startedAt }),
+      );
+    },
     abandonAll() {
       for (const hold of openHolds) hold.abandon();
     },
@@ -251,6 +255,7 @@ class OpenHold implements Hold {
 
   /** The client gets its images although the ledger fails. */
   #write(end: HoldEnd, write: () => Promise<SettleResult | undefined | void>): Promise<HoldEnd> {
+    const startedAt = performance.now();
     return callStore(write).then(
       (result) => {
         this.#noteLate(result);
@@ -260,7 +265,7 @@ class OpenHold implements Hold {
         const { record } = this;
         const again = (): Promise<void> => write().then((result) => this.#noteLate(result));
         const fields = { requestId: this.#request.id, ...(record !== undefined && { record }) };
-        return this.#parts.lateWrites.repeat(again, error, fields).then(() => this.#end(end));
+        return this.#parts.lateWrites.repeat(again, { error, fields, startedAt }).then(() => this.#end(end));
       },
     );
   }
@@ -282,6 +287,8 @@ type LedgerWrite = () => Promise<void>;
 
 /** The waits before each retry. Their sum is shorter than clients wait for the end of a response. */
 const RETRY_MS: readonly number[] = [50, 250, 1_000, 4_000];
+/** No retry begins later than this after the first try. A ledger that does not respond fails only after its own time limit. */
+const PATIENCE_MS = 10_000;
 
 const MAX_WAITING = 10_000;
 const MAX_UNSURE = 1_000;
@@ -289,10 +296,12 @@ const MAX_UNSURE = 1_000;
 /** Writes that the ledger did not accept while their clients waited. They are lost if the process dies. */
 interface LateWrites {
   /**
-   * Repeats a write that has failed. After the last retry it is kept for `run`. If there are too many, the oldest is dropped,
-   * and its hold is left to a sweep. Does not reject.
+   * Repeats a write that has failed. After the last retry, or if the ledger takes too long, it is kept for `run`. If there are
+   * too many, the oldest is dropped, and its hold is left to a sweep. Does not reject.
+   *
+   * @param first how the first try failed, and when it began by `performance.now()`; `fields` are for the log
    */
-  repeat(write: LedgerWrite, error: unknown, fields: object): Promise<void>;
+  repeat(write: LedgerWrite, first: { error: unknown; fields: object; startedAt: number }): Promise<void>;
   /** Adds the release of a hold that may not exist. If there are too many, the release is not kept. */
   addUnsure(release: LedgerWrite): void;
   run(): Promise<void>;
@@ -302,9 +311,10 @@ function createLateWrites(logger: Logger): LateWrites {
   const waiting = new Set<LedgerWrite>();
   const unsure = new Set<LedgerWrite>();
   return {
-    async repeat(write, error, fields) {
+    async repeat(write, { error, fields, startedAt }) {
       let last = error;
       for (const waitMs of RETRY_MS) {
+        if (performance.now() + waitMs > startedAt + PATIENCE_MS) break;
         await new Promise((resolve) => {
           setTimeout(resolve, waitMs);
         });
