@@ -32,7 +32,6 @@ import { describeRecords } from "./ledger-suite/describe-records.js";
 import { describeReopening } from "./ledger-suite/describe-reopening.js";
 import { describeSharing } from "./ledger-suite/describe-sharing.js";
 import { describeSweeps } from "./ledger-suite/describe-sweeps.js";
-import { describeTwoPhase } from "./ledger-suite/describe-two-phase.js";
 import { itIsFound, type LedgerStore, type OpenLedger } from "./ledger-suite/open-ledger.js";
 
 /*
@@ -61,7 +60,6 @@ export function describeLedger(
     describeBudgets(open);
     describeBalances(open);
     describeSweeps(open);
-    describeTwoPhase(open);
     describeOutbox(open);
     if (isDurable) describeReopening(open);
     if (isShared) describeSharing(open);

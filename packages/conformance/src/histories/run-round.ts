@@ -313,7 +313,7 @@ async function finish(
 const LOSSES = new Set<Fault>(["cut", "silence", "loss"]);
 /** What a lost connection, a silent one, and the locks of a process that is stopped make of a call; and of a hold after such a call. */
 const OUTAGE =
-  /Connection terminated|ECONNRE|EPIPE|did not respond in time|timeout|locked for longer|file locked|released before it was made/;
+  /Connection terminated|not queryable|ECONNRE|EPIPE|did not respond|took longer|timeout|locked for longer|file locked|released before it was made/;
 
 /** Whether a fault explains that a call failed. */
 function mayFail(

@@ -314,8 +314,8 @@ const CASES: readonly Case[] = [
 ];
 
 /** The documented cases of another ledger's two-phase transfers. */
-export function describeTwoPhase(open: OpenLedger): void {
-  describe("a two-phase transfer", () => {
+export function describeTwoPhase(name: string, open: OpenLedger): void {
+  describe(`a two-phase transfer ${name}`, () => {
     const bench = useLedger(open);
 
     it.each(CASES)("$name", async ({ steps, ends: [settled, held], records = {} }) => {

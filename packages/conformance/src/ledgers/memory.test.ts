@@ -1,6 +1,7 @@
 import { createMemoryLedger } from "@calotype/core/billing";
 import { createMinimalLedger } from "@calotype/core/stores";
 import { describeCallers } from "../caller-suite.js";
+import { describeTwoPhase } from "../ledger-suite/describe-two-phase.js";
 import {
   describeBudgetStore,
   describeHistory,
@@ -15,6 +16,7 @@ const open = ({ now }: { readonly now: () => number }) => ({ ledger: createMemor
 const openMinimal = ({ now }: { readonly now: () => number }) => ({ ledger: createMinimalLedger({ now }) });
 
 describeLedger("in memory", open);
+describeTwoPhase("in memory", open);
 describeReports("in memory", open);
 describeBudgetStore("in memory", open);
 describeHistory("in memory", open);
@@ -23,3 +25,4 @@ describeTasks("in memory", open, { canContinue: true, queueLength: 450 });
 describeOutboxes("in memory", open);
 describeCallers("in memory", open);
 describeLedger("in memory with the money alone", openMinimal, { randomRuns: 40 });
+describeTwoPhase("in memory with the money alone", openMinimal);

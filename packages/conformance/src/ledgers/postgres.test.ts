@@ -1,5 +1,6 @@
 import { createPostgresLedger, type PostgresLedger } from "@calotype/postgres";
 import type { Clock } from "../ledger-suite/clock.js";
+import { describeTwoPhase } from "../ledger-suite/describe-two-phase.js";
 import { createOpened } from "../ledger-suite/open-ledger.js";
 import { describeWithService } from "../support/needs-service.js";
 import { POSTGRES, useTestSchema } from "../support/postgres-service.js";
@@ -16,4 +17,5 @@ await describeWithService(POSTGRES, (url) => {
 
   describePostgresBasics("in PostgreSQL", open, RUNS);
   describePostgresRest("in PostgreSQL", open, RUNS);
+  describeTwoPhase("in PostgreSQL", open);
 });

@@ -5,6 +5,7 @@ import { createSqliteLedger, type SqliteLedger } from "@calotype/sqlite";
 import { afterAll } from "vitest";
 import { describeCallers } from "../caller-suite.js";
 import type { Clock } from "../ledger-suite/clock.js";
+import { describeTwoPhase } from "../ledger-suite/describe-two-phase.js";
 import { createOpened } from "../ledger-suite/open-ledger.js";
 import {
   describeBudgetStore,
@@ -43,6 +44,7 @@ function openMemory({ now }: Pick<Clock, "now">) {
 
 const STORE = { isDurable: true, isShared: true };
 describeLedger("in a file of SQLite", openFile, { ...STORE, randomRuns: isFull() ? 40 : 15 });
+describeTwoPhase("in a file of SQLite", openFile);
 describeReports("in a file of SQLite", openFile);
 describeBudgetStore("in a file of SQLite", openFile, STORE);
 describeHistory("in a file of SQLite", openFile, STORE);
