@@ -89,7 +89,7 @@ export async function openPostgresTables(
     await close();
     throw error;
   }
-  const dialect = createDialect(schema);
+  const dialect = createPostgresDialect(schema);
   const run = async ({ sql, values }: Statement): Promise<Awaited<ReturnType<Database["run"]>>> =>
     await database.run({ sql, values });
   const has = async (name: string): Promise<boolean> =>
@@ -222,7 +222,8 @@ export async function openPostgresTables(
   };
 }
 
-function createDialect(schema: string): Dialect {
+/** The SQL of PostgreSQL. */
+export function createPostgresDialect(schema: string): Dialect {
   const parts: Readonly<Record<string, { readonly name: string; readonly condition?: string }>> = {
     // Views of the outbox, see `sql/outbox.ts` of `@calotype/postgres`.
     undelivered_records: { name: `${schema}.outbox` },
@@ -270,7 +271,7 @@ function toInsert(
     }),
     ...(isMessage ? ["''", "'waiting'", "clock_timestamp()"] : []),
   ];
-  const { name } = createDialect(schema).source(table);
+  const { name } = createPostgresDialect(schema).source(table);
   return {
     sql: `INSERT INTO ${name} (${names.join(", ")}) SELECT ${selected.join(", ")}
       FROM unnest(${columns.map(([, type], at) => `$${at + 1}::${SENT[type]}[]`).join(", ")})

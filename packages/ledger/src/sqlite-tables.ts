@@ -49,7 +49,8 @@ const ON_CONFLICT: Readonly<Record<string, string>> = {
     budget = excluded.budget, alerted = excluded.alerted`,
 };
 
-const DIALECT: Dialect = {
+/** The SQL of SQLite. */
+export const SQLITE_DIALECT: Dialect = {
   source: (table) => PARTS[table.name] ?? { name: table.name },
   read: (column) => column,
   parameter: () => "?",
@@ -105,11 +106,11 @@ export function openSqliteTables({ path, mayCreate }: SqliteTablesOptions): Live
     database,
     description: `the SQLite file ${resolve(path)}`,
     read: async (table, scope, place) =>
-      toPage(table, place, await all(selectPage(DIALECT, table, scope, place))),
+      toPage(table, place, await all(selectPage(SQLITE_DIALECT, table, scope, place))),
     summarize: async (tables, scope) => {
       const summary: Record<string, Summary[string]> = {};
       for (const table of tables) {
-        const [row] = await all(selectSums(DIALECT, table, scope));
+        const [row] = await all(selectSums(SQLITE_DIALECT, table, scope));
         summary[table.name] = toSums(table, row);
       }
       return summary;
@@ -175,8 +176,8 @@ export function openSqliteTables({ path, mayCreate }: SqliteTablesOptions): Live
         const trigger = database.prepare("SELECT sql FROM sqlite_schema WHERE name = 'record_removed'").get();
         database.exec("DROP TRIGGER record_removed");
         for (const table of MOVED_TABLES) {
-          const { sql, values } = whereCaller(DIALECT, table, caller);
-          run(`DELETE FROM ${DIALECT.source(table).name}${sql}`, ...values);
+          const { sql, values } = whereCaller(SQLITE_DIALECT, table, caller);
+          run(`DELETE FROM ${SQLITE_DIALECT.source(table).name}${sql}`, ...values);
         }
         database.exec(String(trigger?.["sql"]));
         run("DELETE FROM copy_progress WHERE scope = ?", caller);
@@ -207,7 +208,7 @@ function writeInsert(table: Table): string {
   const columns = Object.keys(table.columns);
   const added = Object.entries(ADDED[table.name] ?? {});
   const names = [...columns, ...added.map(([name]) => name)];
-  return `INSERT INTO ${DIALECT.source(table).name} (${names.join(", ")})
+  return `INSERT INTO ${SQLITE_DIALECT.source(table).name} (${names.join(", ")})
     SELECT ${[...columns, ...added.map(([, value]) => value)].join(", ")}
       FROM (SELECT ${columns.map((name) => `? AS ${name}`).join(", ")}) WHERE TRUE ${ON_CONFLICT[table.name] ?? ""}`;
 }
