@@ -10,13 +10,14 @@ import { Pool } from "pg";
 import { describeAddress } from "./postgres-address.js";
 import {
   type Dialect,
+  deleteRows,
+  REPLACE_BALANCE,
   type Statement,
   selectPage,
-  selectSums,
+  summarizeTables,
   TIME_DIVISOR,
+  toOpenWork,
   toPage,
-  toSums,
-  whereCaller,
 } from "./sql.js";
 import {
   ALL,
@@ -26,7 +27,6 @@ import {
   type Progress,
   type Scope,
   STOPPED_MESSAGE,
-  type Summary,
   type Table,
   type TableRow,
 } from "./tables.js";
@@ -89,7 +89,7 @@ export async function openPostgresTables(
     await close();
     throw error;
   }
-  const dialect = createDialect(schema);
+  const dialect = createPostgresDialect(schema);
   const run = async ({ sql, values }: Statement): Promise<Awaited<ReturnType<Database["run"]>>> =>
     await database.run({ sql, values });
   const has = async (name: string): Promise<boolean> =>
@@ -126,23 +126,9 @@ export async function openPostgresTables(
         place,
         (await run(selectPage(dialect, table, scope, place))).map((row) => row ?? {}),
       ),
-    summarize: async (tables, scope) => {
-      const summary: Record<string, Summary[string]> = {};
-      for (const table of tables) {
-        const [row] = await run(selectSums(dialect, table, scope));
-        summary[table.name] = toSums(table, row);
-      }
-      return summary;
-    },
-    countOpenWork: async (scope) => {
-      const [row] = await run(selectOpenWork(schema, scope));
-      return {
-        holds: Number(row?.["holds"]),
-        tasks: Number(row?.["tasks"]),
-        messages: Number(row?.["messages"]),
-        processes: Number(row?.["processes"]),
-      };
-    },
+    summarize: async (tables, scope) =>
+      await summarizeTables(dialect, tables, scope, async (statement) => (await run(statement))[0]),
+    countOpenWork: async (scope) => toOpenWork((await run(selectOpenWork(schema, scope)))[0]),
     readRevision: async () => {
       const [row] = await run({ sql: `SELECT revision FROM ${schema}.caller_revision`, values: [] });
       return Number(row?.["revision"]);
@@ -212,8 +198,7 @@ export async function openPostgresTables(
       await database.transact(async (send) => {
         // The records come back with what has changed, so their entries of the outbox stay.
         for (const table of MOVED_TABLES) {
-          const { sql, values } = whereCaller(dialect, table, caller);
-          await send({ sql: `DELETE FROM ${dialect.source(table).name}${sql}`, values });
+          await send(deleteRows(dialect, table, caller));
         }
         await forget(send, caller);
       });
@@ -222,7 +207,8 @@ export async function openPostgresTables(
   };
 }
 
-function createDialect(schema: string): Dialect {
+/** The SQL of PostgreSQL. */
+export function createPostgresDialect(schema: string): Dialect {
   const parts: Readonly<Record<string, { readonly name: string; readonly condition?: string }>> = {
     // Views of the outbox, see `sql/outbox.ts` of `@calotype/postgres`.
     undelivered_records: { name: `${schema}.outbox` },
@@ -244,15 +230,8 @@ function createDialect(schema: string): Dialect {
       if (type === "money") return `trim_scale(coalesce(sum(${column}), 0))`;
       return `coalesce(sum(${type === "time" ? `${schema}.to_ms(${column}) % ${TIME_DIVISOR}` : column}), 0)`;
     },
-    records: `${schema}.records`,
   };
 }
-
-/** A balance may be there already: that of a request that its budget refused. */
-const ON_CONFLICT: Readonly<Record<string, string>> = {
-  balances: `ON CONFLICT (caller) DO UPDATE SET settled = excluded.settled, held = excluded.held,
-    budget = excluded.budget, alerted = excluded.alerted`,
-};
 
 function toInsert(
   schema: string,
@@ -270,12 +249,12 @@ function toInsert(
     }),
     ...(isMessage ? ["''", "'waiting'", "clock_timestamp()"] : []),
   ];
-  const { name } = createDialect(schema).source(table);
+  const { name } = createPostgresDialect(schema).source(table);
   return {
     sql: `INSERT INTO ${name} (${names.join(", ")}) SELECT ${selected.join(", ")}
       FROM unnest(${columns.map(([, type], at) => `$${at + 1}::${SENT[type]}[]`).join(", ")})
         WITH ORDINALITY AS i (${columns.map(([column]) => column).join(", ")}, position)
-      ORDER BY i.position ${ON_CONFLICT[table.name] ?? ""}`,
+      ORDER BY i.position ${table.name === "balances" ? REPLACE_BALANCE : ""}`,
     values: columns.map((_, at) => rows.map((row) => row[at])),
   };
 }

@@ -152,17 +152,19 @@ describe("migrations", () => {
   });
 });
 
-describe("a dump", () => {
-  const copyDump = async (path: string) =>
-    await run("copy", "--from", path, "--to", temporaryFile("target.db"));
+const copyDump = async (path: string) =>
+  await run("copy", "--from", path, "--to", temporaryFile("target.db"));
 
+/** The lines of a dump without the last one, which has the number of changes of callers. */
+const rowsOf = (path: string): string[] => readFileSync(path, "utf8").split("\n").slice(0, -2);
+
+describe("a dump", () => {
   it("of a file has all of it", async () => {
     const [dump, again] = [temporaryFile("dump.jsonl"), temporaryFile("again.jsonl")];
     const back = temporaryFile("back.db");
     expect(await run("copy", "--from", await fill(3), "--to", dump)).toMatchObject({ code: 0, err: "" });
     expect(await run("copy", "--from", dump, "--to", back)).toMatchObject({ code: 0, err: "" });
     expect(await run("copy", "--from", back, "--to", again)).toMatchObject({ code: 0 });
-    const rowsOf = (path: string): string[] => readFileSync(path, "utf8").split("\n").slice(0, -2);
     expect(rowsOf(again)).toEqual(rowsOf(dump));
     expect(await run("copy", "--from", back, "--to", again)).toMatchObject({
       code: 1,

@@ -1,4 +1,4 @@
-import type { ColumnType, Page, Place, Scope, Summary, Table, TableRow, Value } from "./tables.js";
+import type { ColumnType, OpenWork, Page, Place, Scope, Summary, Table, TableRow, Value } from "./tables.js";
 
 /** What differs between the SQL of the databases. */
 export interface Dialect {
@@ -10,8 +10,6 @@ export interface Dialect {
   parameter(position: number, type: ColumnType): string;
   /** The sum of a column as a string of digits. `'0'` without rows. */
   sum(column: string, type: ColumnType): string;
-  /** The table of the records. */
-  readonly records: string;
 }
 
 /** A statement with its values, in the order of their parameters. */
@@ -23,15 +21,13 @@ export interface Statement {
 /** How many rows are read and written at once. A row of a record has about a kilobyte, and at most some tens. */
 export const PAGE_ROWS = 1_000;
 
+/** A balance may be there already when one is written: that of a request that its budget refused. */
+export const REPLACE_BALANCE = `ON CONFLICT (caller) DO UPDATE SET settled = excluded.settled, held = excluded.held,
+  budget = excluded.budget, alerted = excluded.alerted`;
+
 /** Selects a page of a table: its columns, and then those of its key. */
 export function selectPage(dialect: Dialect, table: Table, scope: Scope, { after }: Place): Statement {
-  const { name, condition } = dialect.source(table);
-  const values: Value[] = [];
-  const add = (value: Value, type: ColumnType): string => {
-    values.push(value);
-    return dialect.parameter(values.length, type);
-  };
-  const conditions = [...toList(condition), ...toList(callerCondition(dialect, table, scope, add))];
+  const { name, conditions, values, add } = begin(dialect, table, scope);
   if (after !== undefined) {
     const places = table.key.map((column, at) => add(after[at] ?? null, keyType(table, column)));
     conditions.push(`(${table.key.join(", ")}) > (${places.join(", ")})`);
@@ -61,14 +57,8 @@ export function toPage(table: Table, place: Place, selected: readonly SelectedRo
 }
 
 /** Selects the sums of a table, see {@link toSums}. */
-export function selectSums(dialect: Dialect, table: Table, scope: Scope): Statement {
-  const { name, condition } = dialect.source(table);
-  const values: Value[] = [];
-  const add = (value: Value, type: ColumnType): string => {
-    values.push(value);
-    return dialect.parameter(values.length, type);
-  };
-  const conditions = [...toList(condition), ...toList(callerCondition(dialect, table, scope, add))];
+function selectSums(dialect: Dialect, table: Table, scope: Scope): Statement {
+  const { name, conditions, values } = begin(dialect, table, scope);
   const sums = summedColumns(table).map(([column, type]) => `${dialect.sum(column, type)} AS ${column}`);
   return {
     sql: `SELECT ${['count(*) AS "rows"', ...sums].join(", ")} FROM ${name}${toWhere(conditions)}`,
@@ -77,10 +67,32 @@ export function selectSums(dialect: Dialect, table: Table, scope: Scope): Statem
 }
 
 /** Reads the row that {@link selectSums} has selected. */
-export function toSums(table: Table, row: SelectedRow | undefined): Summary[string] {
+function toSums(table: Table, row: SelectedRow | undefined): Summary[string] {
   const names = ["rows", ...summedColumns(table).map(([column]) => column)];
   return Object.fromEntries(names.map((name) => [name, String(row?.[name])]));
 }
+
+/** Reads the sums of tables, each with a statement. */
+export async function summarizeTables(
+  dialect: Dialect,
+  tables: readonly Table[],
+  scope: Scope,
+  selectOne: (statement: Statement) => Promise<SelectedRow | undefined>,
+): Promise<Summary> {
+  const summary: Record<string, Summary[string]> = {};
+  for (const table of tables) {
+    summary[table.name] = toSums(table, await selectOne(selectSums(dialect, table, scope)));
+  }
+  return summary;
+}
+
+/** Reads a row with a count of each kind of {@link OpenWork}. */
+export const toOpenWork = (row: SelectedRow | undefined): OpenWork => ({
+  holds: Number(row?.["holds"]),
+  tasks: Number(row?.["tasks"]),
+  messages: Number(row?.["messages"]),
+  processes: Number(row?.["processes"]),
+});
 
 /** The columns with numbers. */
 export const summedColumns = (table: Table): [string, ColumnType][] =>
@@ -89,23 +101,26 @@ export const summedColumns = (table: Table): [string, ColumnType][] =>
 /** The sum of times has too many digits, so that of their rests is taken. */
 export const TIME_DIVISOR = 1_000_003;
 
-/** The condition of the rows of a caller, in SQL. */
-export function whereCaller(dialect: Dialect, table: Table, caller: string): Statement {
-  const { condition } = dialect.source(table);
-  const add = (_: Value, type: ColumnType): string => dialect.parameter(1, type);
-  const conditions = [...toList(condition), ...toList(callerCondition(dialect, table, { caller }, add))];
-  return { sql: toWhere(conditions), values: [caller] };
+/** Deletes the rows of a caller. */
+export function deleteRows(dialect: Dialect, table: Table, caller: string): Statement {
+  const { name, conditions, values } = begin(dialect, table, { caller });
+  return { sql: `DELETE FROM ${name}${toWhere(conditions)}`, values };
 }
 
-function callerCondition(
-  dialect: Dialect,
-  table: Table,
-  { caller }: Scope,
-  add: (value: Value, type: ColumnType) => string,
-): string | undefined {
-  if (caller === undefined) return undefined;
-  if (table.caller !== undefined) return `${table.caller} = ${add(caller, "text")}`;
-  return `id IN (SELECT r.id FROM ${dialect.records} r WHERE r.caller = ${add(caller, "text")})`;
+/** The conditions of the rows of a scope, with their values. `add` adds a value, and returns its parameter. */
+function begin(dialect: Dialect, table: Table, { caller }: Scope) {
+  const { name, condition } = dialect.source(table);
+  const values: Value[] = [];
+  const add = (value: Value, type: ColumnType): string => {
+    values.push(value);
+    return dialect.parameter(values.length, type);
+  };
+  const conditions = condition === undefined ? [] : [condition];
+  if (caller !== undefined) {
+    if (table.caller === undefined) throw new TypeError(`${table.name} has no column with the caller.`);
+    conditions.push(`${table.caller} = ${add(caller, "text")}`);
+  }
+  return { name, conditions, values, add };
 }
 
 /** A key may have `sequence`, which is not among the columns. */
@@ -113,8 +128,6 @@ const keyType = (table: Table, column: string): ColumnType => table.columns[colu
 
 const toWhere = (conditions: readonly string[]): string =>
   conditions.length === 0 ? "" : ` WHERE ${conditions.join(" AND ")}`;
-
-const toList = (condition: string | undefined): string[] => (condition === undefined ? [] : [condition]);
 
 /** @throws TypeError if the value is not of the type */
 export function toValue(value: unknown, type: ColumnType): Value {

@@ -3,14 +3,15 @@ import type { DatabaseSync } from "node:sqlite";
 import { addDecimalFunctions, openDatabase, retryWhileBusy } from "@calotype/sqlite/internal";
 import {
   type Dialect,
+  deleteRows,
+  REPLACE_BALANCE,
   type SelectedRow,
   type Statement,
   selectPage,
-  selectSums,
+  summarizeTables,
   TIME_DIVISOR,
+  toOpenWork,
   toPage,
-  toSums,
-  whereCaller,
 } from "./sql.js";
 import {
   ALL,
@@ -19,7 +20,6 @@ import {
   type Progress,
   type Scope,
   STOPPED_MESSAGE,
-  type Summary,
   type Table,
 } from "./tables.js";
 
@@ -43,13 +43,8 @@ const ADDED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   alert_messages: { kind: "'message'", due_at: "0", state: "'waiting'" },
 };
 
-/** A balance may be there already: that of a request that its budget refused. */
-const ON_CONFLICT: Readonly<Record<string, string>> = {
-  balances: `ON CONFLICT (caller) DO UPDATE SET settled = excluded.settled, held = excluded.held,
-    budget = excluded.budget, alerted = excluded.alerted`,
-};
-
-const DIALECT: Dialect = {
+/** The SQL of SQLite. */
+export const SQLITE_DIALECT: Dialect = {
   source: (table) => PARTS[table.name] ?? { name: table.name },
   read: (column) => column,
   parameter: () => "?",
@@ -57,7 +52,6 @@ const DIALECT: Dialect = {
     if (type === "money") return `sum_decimals(${column}) FILTER (WHERE ${column} IS NOT NULL)`;
     return `CAST(coalesce(sum(${type === "time" ? `${column} % ${TIME_DIVISOR}` : column}), 0) AS TEXT)`;
   },
-  records: "records",
 };
 
 /** How far copies into this ledger are, by the caller that is copied; '' for a copy of all. */
@@ -105,24 +99,10 @@ export function openSqliteTables({ path, mayCreate }: SqliteTablesOptions): Live
     database,
     description: `the SQLite file ${resolve(path)}`,
     read: async (table, scope, place) =>
-      toPage(table, place, await all(selectPage(DIALECT, table, scope, place))),
-    summarize: async (tables, scope) => {
-      const summary: Record<string, Summary[string]> = {};
-      for (const table of tables) {
-        const [row] = await all(selectSums(DIALECT, table, scope));
-        summary[table.name] = toSums(table, row);
-      }
-      return summary;
-    },
-    countOpenWork: async (scope) => {
-      const [row] = await all(selectOpenWork(scope));
-      return {
-        holds: Number(row?.["holds"]),
-        tasks: Number(row?.["tasks"]),
-        messages: Number(row?.["messages"]),
-        processes: Number(row?.["processes"]),
-      };
-    },
+      toPage(table, place, await all(selectPage(SQLITE_DIALECT, table, scope, place))),
+    summarize: async (tables, scope) =>
+      await summarizeTables(SQLITE_DIALECT, tables, scope, async (statement) => (await all(statement))[0]),
+    countOpenWork: async (scope) => toOpenWork((await all(selectOpenWork(scope)))[0]),
     readRevision: async () => {
       const [row] = await all({ sql: "SELECT revision FROM caller_revision", values: [] });
       return Number(row?.["revision"]);
@@ -175,8 +155,8 @@ export function openSqliteTables({ path, mayCreate }: SqliteTablesOptions): Live
         const trigger = database.prepare("SELECT sql FROM sqlite_schema WHERE name = 'record_removed'").get();
         database.exec("DROP TRIGGER record_removed");
         for (const table of MOVED_TABLES) {
-          const { sql, values } = whereCaller(DIALECT, table, caller);
-          run(`DELETE FROM ${DIALECT.source(table).name}${sql}`, ...values);
+          const { sql, values } = deleteRows(SQLITE_DIALECT, table, caller);
+          run(sql, ...values);
         }
         database.exec(String(trigger?.["sql"]));
         run("DELETE FROM copy_progress WHERE scope = ?", caller);
@@ -207,9 +187,9 @@ function writeInsert(table: Table): string {
   const columns = Object.keys(table.columns);
   const added = Object.entries(ADDED[table.name] ?? {});
   const names = [...columns, ...added.map(([name]) => name)];
-  return `INSERT INTO ${DIALECT.source(table).name} (${names.join(", ")})
+  return `INSERT INTO ${SQLITE_DIALECT.source(table).name} (${names.join(", ")})
     SELECT ${[...columns, ...added.map(([, value]) => value)].join(", ")}
-      FROM (SELECT ${columns.map((name) => `? AS ${name}`).join(", ")}) WHERE TRUE ${ON_CONFLICT[table.name] ?? ""}`;
+      FROM (SELECT ${columns.map((name) => `? AS ${name}`).join(", ")}) WHERE TRUE ${table.name === "balances" ? REPLACE_BALANCE : ""}`;
 }
 
 function selectOpenWork({ caller }: Scope): Statement {

@@ -16,7 +16,7 @@ export interface Table {
    * a column of this list, because each database gives its own.
    */
   readonly key: readonly string[];
-  /** The column with the id of the caller. Absent: the entry is of the caller of the record with its id. */
+  /** The column with the id of the caller. Only a table that stays behind may have none. */
   readonly caller?: string;
   /**
    * True if the rows stay where they are when a single caller moves: the gateways of the source go on to deliver entries of the outbox,
