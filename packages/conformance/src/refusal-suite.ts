@@ -20,6 +20,8 @@ const refusalOf = (id: string, fields: Partial<Refusal> = {}): Refusal => ({
   ...fields,
 });
 
+const timeOf = (minute: number): string => `2026-11-24T09:0${minute}:00.000Z`;
+
 /** Adds this number of refusals in full batches, and returns their ids. */
 const addMany = async (
   { refusals }: RefusalLedger,
@@ -59,18 +61,17 @@ export function describeRefusals(name: string, open: OpenLedger<RefusalLedger>):
 
     it("are listed with the newest first, and counted by status and code, of a time, a caller and a model", async () => {
       const { ledger } = bench();
-      const at = (minute: number): string => `2026-11-24T09:0${minute}:00.000Z`;
       await ledger.refusals.add([
-        refusalOf("req_1", { time: at(0) }),
-        refusalOf("req_2", { time: at(1), caller: "shop", status: 429, code: "rate_limit_exceeded" }),
+        refusalOf("req_1", { time: timeOf(0) }),
+        refusalOf("req_2", { time: timeOf(1), caller: "shop", status: 429, code: "rate_limit_exceeded" }),
         refusalOf("req_3", {
-          time: at(2),
+          time: timeOf(2),
           caller: "shop",
           status: 429,
           code: "rate_limit_exceeded",
           model: "m",
         }),
-        refusalOf("req_4", { time: at(3), caller: "shop", status: 400, code: "invalid_request_error" }),
+        refusalOf("req_4", { time: timeOf(3), caller: "shop", status: 400, code: "invalid_request_error" }),
       ]);
       const list = async (query: Omit<StoredRefusalQuery, "limit">, limit = 10) => {
         const { refusals, counts } = (await ledger.refusals.list?.({ ...query, limit })) ?? {};
@@ -82,7 +83,7 @@ export function describeRefusals(name: string, open: OpenLedger<RefusalLedger>):
       expect(all.ids).toEqual(["req_4", "req_3", "req_2"]);
       expect(all.counts?.[0]).toEqual({ ...limited, requests: 2 });
       expect(all.counts).toHaveLength(3);
-      expect(await list({ from: at(1), to: at(2), caller: "shop" })).toEqual({
+      expect(await list({ from: timeOf(1), to: timeOf(2), caller: "shop" })).toEqual({
         ids: ["req_2"],
         counts: [{ ...limited, requests: 1 }],
       });

@@ -188,7 +188,7 @@ export interface UsageReport {
 }
 
 /** The charges in one currency. */
-export interface CurrencyCharge {
+interface CurrencyCharge {
   /** `""`: no currency is named for the models. */
   readonly currency: string;
   /** A decimal string. */

@@ -52,7 +52,21 @@ function readPage(root: string): readonly BundledPackage[] {
   const listed: readonly (Omit<BundledPackage, "licence"> & { readonly identifier: string })[] = JSON.parse(
     readFileSync(join(root, OF_VITE), "utf8"),
   );
-  return listed.map(({ identifier, ...bundled }) => ({ ...bundled, licence: identifier }));
+  return [
+    ...listed.map(({ identifier, ...bundled }) => ({ ...bundled, licence: identifier })),
+    ...listFonts(root).map(readBundled),
+  ];
+}
+
+/** The folders of the packages whose fonts the styles of a page name. Vite lists scripts only. */
+function listFonts(root: string): readonly string[] {
+  const styles = globSync("src/page/**/*.css", { cwd: root }).map((path) =>
+    readFileSync(join(root, path), "utf8"),
+  );
+  const names = styles.flatMap((text) =>
+    Array.from(text.matchAll(/url\("(@[^/]+\/[^/]+)\//g), ([, name = ""]) => name),
+  );
+  return [...new Set(names)].map((name) => join(root, "node_modules", name));
 }
 
 /** Writes the licences of the packages that are bundled into a package. There is no file if there are none. */

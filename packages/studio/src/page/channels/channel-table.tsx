@@ -117,13 +117,7 @@ export function familyOf({ family, dialect }: Pick<ChannelFacts, "family" | "dia
   return dialect === undefined ? family : `${family} · ${dialect}`;
 }
 
-export function KeyHint({
-  facts,
-  index,
-}: {
-  readonly facts: ChannelFacts | undefined;
-  readonly index: number;
-}) {
+function KeyHint({ facts, index }: { readonly facts: ChannelFacts | undefined; readonly index: number }) {
   const hint = facts?.keys.find((key) => key.index === index)?.hint;
   return hint === undefined ? null : <code class="soft">{hint}</code>;
 }
