@@ -143,7 +143,7 @@ const HUNDREDS_OF_LINES: Readonly<Record<string, number>> = {
   "features/limits": 20,
   "features/memory-ledger": 1,
   "features/models-list": 2,
-  "features/openapi": 18,
+  "features/openapi": 20,
   "features/outbox": 4,
   "features/periods": 2,
   "features/reference-page": 2,

@@ -37,7 +37,7 @@ async function generate(model: string, results: ResultsOptions) {
       body: JSON.stringify({ model, prompt: "a red fox", size: "1664x928" }),
     }),
   );
-  const body = (await response.json()) as StoredBody;
+  const body: StoredBody = JSON.parse(await response.text());
   await providers.server.close();
   return {
     gateway,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, type TestContext } from "vitest";
 
 /** How many of what a suite has seen, such as `{ "requests": 12 }`. */
-export type Counts = Readonly<Record<string, number>>;
+export type SuiteCounts = Readonly<Record<string, number>>;
 
 /** The suites whose counts are stored. Those of the others are counted from their fixtures. */
 export type StoredSuite =
@@ -21,13 +21,13 @@ export type StoredSuite =
 const pathOf = (suite: StoredSuite): string => join(import.meta.dirname, "results", `${suite}.json`);
 
 /** Compares what a suite has seen with what is stored of it. `vitest --update` stores it, and `docs/suites.md` shows it. */
-export async function expectCounts(suite: StoredSuite, counts: Counts): Promise<void> {
+export async function expectCounts(suite: StoredSuite, counts: SuiteCounts): Promise<void> {
   await expect(`${JSON.stringify(counts, null, 2)}\n`).toMatchFileSnapshot(pathOf(suite));
 }
 
 /** What is stored of a suite. */
-export function readCounts(suite: StoredSuite): Counts {
-  const counts: Counts = JSON.parse(readFileSync(pathOf(suite), "utf8"));
+export function readCounts(suite: StoredSuite): SuiteCounts {
+  const counts: SuiteCounts = JSON.parse(readFileSync(pathOf(suite), "utf8"));
   return counts;
 }
 

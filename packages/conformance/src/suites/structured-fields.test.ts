@@ -51,9 +51,8 @@ function simplify(value: unknown): unknown {
 
 function simplifyExpected(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(simplifyExpected);
-  if (typeof value !== "object" || value === null || !("__type" in value)) return value;
-  if (value.__type === "binary") return "bytes";
-  return "value" in value ? value.value : undefined;
+  if (typeof value !== "object" || value === null || !("value" in value)) return value;
+  return Object.values(value).includes("binary") ? "bytes" : value.value;
 }
 
 const providers = useProviders();
@@ -61,8 +60,7 @@ const providers = useProviders();
 /** Whether a host can pass it on: others are refused before a gateway sees them. */
 function isHeaderValue(value: string): boolean {
   try {
-    new Headers({ prefer: value });
-    return true;
+    return new Headers({ prefer: value }).has("prefer");
   } catch {
     return false;
   }

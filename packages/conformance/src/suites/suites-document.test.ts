@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { ROOT } from "../support/workspace.js";
 import { renderTable, writeLines } from "../support/written-table.js";
-import type { Counts } from "./results.js";
+import type { SuiteCounts } from "./results.js";
 import { RULES_OFF } from "./rules-off.js";
 import { FORMATS, PACKAGES, readMcpScenarios, SERVERS, type Suite } from "./suites.js";
 
 const PAGE = "docs/suites.md";
 
-const renderCounts = (counts: Counts): string =>
+const renderCounts = (counts: SuiteCounts): string =>
   Object.entries(counts)
     .map(([name, count]) => `${count.toLocaleString("en")} ${name}`)
     .join(", ");

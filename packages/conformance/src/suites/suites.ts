@@ -1,6 +1,6 @@
 import { PUBLISHED } from "../support/packed-project.js";
 import { findFiles, readText } from "../support/workspace.js";
-import { type Counts, readCounts } from "./results.js";
+import { readCounts, type SuiteCounts } from "./results.js";
 
 /** A suite or a tool that others wrote, and what it says about calotype. */
 export interface Suite {
@@ -13,7 +13,7 @@ export interface Suite {
   readonly test: string;
   /** Programs that the test needs, and leaves out if they are missing. */
   readonly needs?: string;
-  readonly counts: () => Counts;
+  readonly counts: () => SuiteCounts;
 }
 
 const FIXTURES = "packages/conformance/fixtures";
@@ -33,7 +33,7 @@ export function readMcpScenarios(): Readonly<Record<string, string>> {
   return scenarios;
 }
 
-function countMcpScenarios(): Counts {
+function countMcpScenarios(): SuiteCounts {
   const results = Object.values(readMcpScenarios());
   const passed = results.filter((result) => result === "passes").length;
   return { "scenarios pass": passed, "do not apply": results.length - passed };

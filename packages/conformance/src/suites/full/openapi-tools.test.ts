@@ -161,8 +161,12 @@ await describeWithService(OPENAPI_TOOLS, (folder) => {
 
   it("Prism finds no response that the OpenAPI document does not describe, and accepts what the gateway accepts", async () => {
     write("openapi.json", JSON.stringify(document));
-    let serve: RequestListener = (_request, response) => response.end();
-    const { url, close } = await listen((request, response) => serve(request, response));
+    let serve: RequestListener | undefined;
+    // Prism is called before the first gateway is there, to see that it listens.
+    const { url, close } = await listen((request, response) => {
+      if (serve === undefined) response.end();
+      else serve(request, response);
+    });
     onTestFinished(close);
     const prism = await startPrism(folder, url);
 

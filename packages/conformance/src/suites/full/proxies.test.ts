@@ -104,9 +104,9 @@ async function openWay(way: Way, program: string) {
     url: proxy.url,
     records,
     countLeft: () => left,
-    finish() {
-      for (const response of waiting)
-        response.end(`event: ${COMPLETED.type}\ndata: ${JSON.stringify(COMPLETED)}\n\ndata: [DONE]\n\n`);
+    finish: (): void => {
+      const rest = `event: ${COMPLETED.type}\ndata: ${JSON.stringify(COMPLETED)}\n\ndata: [DONE]\n\n`;
+      for (const response of waiting) response.end(rest);
     },
   };
 }

@@ -106,15 +106,15 @@ await describeWithService(SLOWHTTPTEST, (program) => {
     const { origin, image } = await serve();
     const target = readsImage ? image : `${origin}${GENERATIONS}`;
     const general = ["-c", String(CONNECTIONS), "-r", String(CONNECTIONS), "-p", "10", "-u", target];
-    let isOver = false;
+    const over = new AbortController();
     const attack = promisify(execFile)(program, [...options, ...general], { maxBuffer: 2 ** 26 }).finally(
       () => {
-        isOver = true;
+        over.abort();
       },
     );
 
     const statuses: number[] = [];
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const response = await fetch(`${origin}/v1/models`, { headers: CALLER_HEADERS });
       await response.arrayBuffer();
       statuses.push(response.status);
