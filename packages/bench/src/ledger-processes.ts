@@ -87,7 +87,8 @@ const places: LedgerPlace[] = [true, false].flatMap((isRead) => [
 ]);
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
-const store = beginRun(`npm run bench:processes${older === undefined ? "" : " -- --older …"}`);
+const shown = [...(older === undefined ? [] : ["--older …"]), ...(options.quick ? ["--quick"] : [])];
+const store = beginRun(["npm run bench:processes", ...(shown.length > 0 ? ["--", ...shown] : [])].join(" "));
 const server = await startBenchServer();
 const children: Child[] = [];
 try {
