@@ -7,7 +7,7 @@ import { parseArgs } from "node:util";
 import type { createPostgresLedger } from "@calotype/postgres";
 import { Pool } from "pg";
 import { startBenchServer } from "./bench-server.ts";
-import type { LedgerOrder, LedgerPlace, RunReply, Times, Work } from "./processes/ledger.ts";
+import type { LedgerOrder, LedgerPlace, LedgerWork, RunReply, Times } from "./processes/ledger.ts";
 import { medianOf, percentileOf } from "./statistics.ts";
 import { beginRun } from "./stored-run.ts";
 import { type Child, startChild } from "./system/child.ts";
@@ -27,7 +27,7 @@ export interface ProcessesCell {
   readonly processes: number;
   /** The operations in progress in each process. */
   readonly lines: number;
-  readonly work: Work;
+  readonly work: LedgerWork;
   readonly callers: number;
   readonly isRead: boolean;
   readonly newer: readonly Round[];
@@ -68,7 +68,7 @@ const FLEETS: readonly { readonly processes: number; readonly lines: number }[] 
   { processes: 30, lines: 32 },
 ];
 
-const WORKS: readonly { readonly work: Work; readonly callers: number; readonly isRead: boolean }[] = [
+const WORKS: readonly { readonly work: LedgerWork; readonly callers: number; readonly isRead: boolean }[] = [
   { work: "rows", callers: CALLERS, isRead: false },
   { work: "requests", callers: CALLERS, isRead: false },
   { work: "requests", callers: 1, isRead: false },
@@ -87,7 +87,8 @@ const places: LedgerPlace[] = [true, false].flatMap((isRead) => [
 ]);
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
-const store = beginRun(`npm run bench:processes${older === undefined ? "" : " -- --older …"}`);
+const shown = [...(older === undefined ? [] : ["--older …"]), ...(options.quick ? ["--quick"] : [])];
+const store = beginRun(["npm run bench:processes", ...(shown.length > 0 ? ["--", ...shown] : [])].join(" "));
 const server = await startBenchServer();
 const children: Child[] = [];
 try {

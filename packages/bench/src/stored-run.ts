@@ -13,7 +13,7 @@ export interface StoredRun<Results> {
 }
 
 /** The machine of a run, and what else it did. */
-export interface Machine {
+interface Machine {
   readonly cores: number;
   readonly processor: string;
   readonly memoryBytes: number;

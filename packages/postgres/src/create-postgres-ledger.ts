@@ -54,7 +54,7 @@ export interface PostgresLedgerOptions {
    */
   readonly leaseSeconds?: number | undefined;
   /**
-   * A call rejects if PostgreSQL takes longer than this time, in seconds. `totals` and `history` may take five minutes. More than
+   * A call rejects if PostgreSQL takes longer than this time, in seconds. `totals`, `records` and `history` may take five minutes. More than
    * 0, at most 86,400, default 10.
    */
   readonly timeoutSeconds?: number | undefined;

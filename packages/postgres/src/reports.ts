@@ -28,15 +28,17 @@ export function createReports(database: Database, schema: string): UsageReports 
     // In pages, because a cursor would occupy a connection and keep an old snapshot until the reader has finished.
     records: async function* (filter = {}, options = {}) {
       checkFilter(filter);
-      let rows = await database.report(toPageQuery(schema, { filter, size: PAGE_SIZE }), options);
+      const readPage = async (cursor?: Cursor): Promise<readonly Row[]> =>
+        await database.report(
+          toPageQuery(schema, { filter, size: PAGE_SIZE, cursor }),
+          options,
+          SUMS_TIMEOUT_MS,
+        );
+      let rows = await readPage();
       while (rows.length > 0) {
         const records = rows.map((row) => parseRecord(readText(row, "record")));
         yield* records;
-        const cursor = records.at(-1);
-        rows =
-          rows.length < PAGE_SIZE
-            ? []
-            : await database.report(toPageQuery(schema, { filter, size: PAGE_SIZE, cursor }), options);
+        rows = rows.length < PAGE_SIZE ? [] : await readPage(records.at(-1));
       }
     },
     totals: async (by, filter = {}, options = {}) => {

@@ -18,7 +18,7 @@ export interface LedgerPlace {
 }
 
 /** What the lines of a process do, one operation after another. `rows`: they insert a row into `public.bare`, without a ledger. */
-export type Work = "requests" | "tasks" | "rows";
+export type LedgerWork = "requests" | "tasks" | "rows";
 
 /** The commands for a process. */
 export type LedgerOrder =
@@ -31,7 +31,7 @@ export type LedgerOrder =
   | {
       readonly kind: "run";
       readonly schema: string;
-      readonly work: Work;
+      readonly work: LedgerWork;
       /** How many operations run at the same time. */
       readonly lines: number;
       readonly callers: number;
@@ -107,7 +107,7 @@ async function run({
   let count = 0;
   const nextCaller = (): string => `caller-${count++ % callers}`;
   const takeTask = createTaker(ledger, end);
-  const operations: Record<Work, () => Promise<boolean>> = {
+  const operations: Record<LedgerWork, () => Promise<boolean>> = {
     requests: () => makeRequest(ledger, nextCaller()),
     tasks: () => runTask(ledger, nextCaller(), takeTask),
     rows: insertRow,

@@ -19,9 +19,9 @@ export function renderMarkdown({ title, rows, notes }: Table): string {
   return [`### ${title}`, "", renderRows(rows), ...notes.flatMap((note) => ["", note]), ""].join("\n");
 }
 
-/** Renders rows in Markdown. The first row has the names of the columns, and the first column is text. */
-export function renderRows([head = [], ...rows]: Table["rows"]): string {
-  const rule = head.map((_, column) => (column === 0 ? "---" : "---:"));
+/** Renders rows in Markdown. The first row has the names of the columns, and the first column is text; the others are if `isText`. */
+export function renderRows([head = [], ...rows]: Table["rows"], isText = false): string {
+  const rule = head.map((_, column) => (column === 0 || isText ? "---" : "---:"));
   return [head, rule, ...rows].map(toLine).join("\n");
 }
 

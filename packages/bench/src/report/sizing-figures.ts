@@ -59,40 +59,43 @@ function renderCosts(costs: RequestCosts): string {
     ledgerCpuMs,
   } = costs;
   const { links, base64, edit } = gateway.cpuMs;
-  return renderRows([
-    ["Resource", "Cost of one request", "Source"],
+  return renderRows(
     [
-      "Gateway, CPU",
-      `${formatTime(links)} for a response with links, ${formatTime(base64)} for 4 MB of \`b64_json\`, ${formatTime(edit)} for an edit with three files of 10 MB`,
-      "[performance](performance.md#results)",
+      ["Resource", "Cost of one request", "Source"],
+      [
+        "Gateway, CPU",
+        `${formatTime(links)} for a response with links, ${formatTime(base64)} for 4 MB of \`b64_json\`, ${formatTime(edit)} for an edit with three files of 10 MB`,
+        "[performance](performance.md#results)",
+      ],
+      [
+        "Gateway, while the request waits for the provider",
+        `${formatBytes(gateway.openBytes)}, and two sockets over HTTP/1.1 (to the client and to the provider)`,
+        "[5,000 open streams](performance.md#many-of-everything). TLS needs more.",
+      ],
+      ["Network", "about 2 kB with links, 4 MB in and 4 MB out with `b64_json`", "The size of the responses"],
+      [
+        "Redis, CPU",
+        `admission ${formatTime(redisCpuMs.admit)}, end ${formatTime(redisCpuMs.finish)} of its one core, a plain \`INCR\` ${formatTime(redisCpuMs.incr)}; two round trips, or one if a request has neither a slot nor an idempotency key`,
+        "[Redis](redis.md#what-it-costs)",
+      ],
+      [
+        "Redis, memory",
+        `${formatBytes(redisCallerBytes)} for each active caller; ${formatBytes(storedResponseBytes)} for each response with a link that is stored for an idempotency key, by default for a day; up to 256 KiB if the response contains a small image`,
+        "[Redis](redis.md#what-it-costs)",
+      ],
+      [
+        "PostgreSQL",
+        `one hold and one settlement, combined by each process: ${formatAbout(ledgerRate)} pairs per second, ${formatAbout(ledgerSingleCallerRate)} for a single caller; CPU time of the server from ${formatTime(ledgerCpuMs)} for each`,
+        "[PostgreSQL](postgres.md#sizing)",
+      ],
+      [
+        "PostgreSQL, disk",
+        `${formatBytes(costs.recordBytes)} for a record with its indexes, without the write-ahead log`,
+        "[years of records](postgres.md#years-of-records)",
+      ],
     ],
-    [
-      "Gateway, while the request waits for the provider",
-      `${formatBytes(gateway.openBytes)}, and two sockets over HTTP/1.1 (to the client and to the provider)`,
-      "[5,000 open streams](performance.md#many-of-everything). TLS needs more.",
-    ],
-    ["Network", "about 2 kB with links, 4 MB in and 4 MB out with `b64_json`", "The size of the responses"],
-    [
-      "Redis, CPU",
-      `admission ${formatTime(redisCpuMs.admit)}, end ${formatTime(redisCpuMs.finish)} of its one core, a plain \`INCR\` ${formatTime(redisCpuMs.incr)}; two round trips, or one if a request has neither a slot nor an idempotency key`,
-      "[Redis](redis.md#what-it-costs)",
-    ],
-    [
-      "Redis, memory",
-      `${formatBytes(redisCallerBytes)} for each active caller; ${formatBytes(storedResponseBytes)} for each response with a link that is stored for an idempotency key, by default for a day; up to 256 KiB if the response contains a small image`,
-      "[Redis](redis.md#what-it-costs)",
-    ],
-    [
-      "PostgreSQL",
-      `one hold and one settlement, combined by each process: ${formatAbout(ledgerRate)} pairs per second, ${formatAbout(ledgerSingleCallerRate)} for a single caller; CPU time of the server from ${formatTime(ledgerCpuMs)} for each`,
-      "[PostgreSQL](postgres.md#sizing)",
-    ],
-    [
-      "PostgreSQL, disk",
-      `${formatBytes(costs.recordBytes)} for a record with its indexes, without the write-ahead log`,
-      "[years of records](postgres.md#years-of-records)",
-    ],
-  ]);
+    true,
+  );
 }
 
 const cores =

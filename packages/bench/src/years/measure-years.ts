@@ -43,8 +43,8 @@ export interface MeasureContext {
   readonly ledger: PostgresLedger;
   /** The end of the periods of the reports, in milliseconds since 1970. */
   readonly end: number;
-  /** Whether the tables have the present format. */
-  readonly isPresent: boolean;
+  /** Whether `calotype-ledger check` is measured, which knows only the present tables and takes long. */
+  readonly isChecked: boolean;
   /** The id of a record. */
   readonly id: string;
   readonly say: (line: string) => void;
@@ -52,7 +52,7 @@ export interface MeasureContext {
 
 /** Measures what a gateway and the studio do with the tables, and the check of the balances. */
 export async function measureYears(context: MeasureContext): Promise<YearsMeasures> {
-  const { pool, server, ledger, isPresent, end, id, say } = context;
+  const { pool, server, ledger, isChecked, end, id, say } = context;
   const works: Record<string, readonly [most: number, work: () => Promise<unknown>]> = {
     [HOLD_AND_SETTLE]: [REQUESTS, () => makeRequest(ledger)],
   };
@@ -60,7 +60,7 @@ export async function measureYears(context: MeasureContext): Promise<YearsMeasur
     works[title] = [REPORT_TIMES, () => report(ledger)];
   }
   works[SUMS] = [1, () => pool.query(WRONG_BALANCES)];
-  if (isPresent) works[CHECK] = [1, () => check(server.url)];
+  if (isChecked) works[CHECK] = [1, () => check(server.url)];
   const times: Record<string, OperationTime> = {};
   for (const [title, [most, work]] of Object.entries(works)) {
     const took: OperationTime[] = [];
