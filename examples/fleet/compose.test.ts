@@ -83,7 +83,7 @@ describe.each(FLEETS)("%s", (file, nginxFile, names) => {
   });
 
   it("sets only variables that the gateways read, with the addresses of the other services", () => {
-    const known = read("gateway.ts");
+    const known = read("gateway.ts") + read("options.ts");
     for (const [, { environment = {} }] of gateways) {
       expect(Object.keys(environment).filter((name) => !known.includes(name))).toEqual([]);
       for (const url of [environment["REDIS_URL"], environment["DATABASE_URL"]]) {

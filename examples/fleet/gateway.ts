@@ -1,10 +1,10 @@
 // One gateway of a fleet, with Redis and PostgreSQL. Its environment variables are HOST, PORT; REDIS_URL, REDIS_PREFIX, DATABASE_URL;
 // CELLS_FILE, CELL, the file of cells.ts and this gateway's cell; SHUTDOWN_SECONDS, how long it finishes requests in progress at
-// shutdown; DRAIN_SECONDS, how long before that it continues to serve while /readyz returns 503; CALOTYPE_API_KEY, ARK_API_KEY,
-// ARK_BASE_URL. Without an account at Volcengine Ark, the images are emulated.
+// shutdown; DRAIN_SECONDS, how long before that it continues to serve while /readyz returns 503; and
+// CALOTYPE_API_KEY or CALLERS_FILE, ARK_API_KEY, ARK_BASE_URL. Without an account at Volcengine Ark, the images are emulated.
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type CallerOptions, createGateway } from "@calotype/core";
+import { createGateway } from "@calotype/core";
 import { toNodeHandler } from "@calotype/node";
 import { createPostgresLedger } from "@calotype/postgres";
 import { createRedisAdmissionStore } from "@calotype/redis";
@@ -13,6 +13,7 @@ import { Pool } from "pg";
 import { type CellMember, joinCells } from "./cells.ts";
 import { emulateArk } from "./emulate-ark.ts";
 import { followConnections } from "./end-connections.ts";
+import { readOptions } from "./options.ts";
 
 const { env, close: closeEmulator } = await emulateArk(process.env);
 
@@ -26,29 +27,12 @@ const pool = new Pool({
 const ledger = createPostgresLedger({ pool });
 await ledger.ready().catch(fail);
 
-const callers: readonly CallerOptions[] = [{ id: "default", key: env["CALOTYPE_API_KEY"] || undefined }];
-const cells = await openCells().catch(fail);
+const options = readOptions(env);
+const cells = await openCells(options).catch(fail);
 const gateway = createGateway({
-  models: { "seedream-4-5-251128": { family: "seedream" }, "seedream-4-0-250828": { family: "seedream" } },
-  channels: [
-    {
-      id: "ark",
-      family: "seedream",
-      apiKey: env["ARK_API_KEY"] || "none",
-      baseUrl: env["ARK_BASE_URL"] || undefined,
-      modelMapping: { "seedream-*": "doubao-seedream-*" },
-    },
-  ],
+  ...options,
   // With cells, callers of other cells are refused.
-  ...(cells === undefined ? { callers } : { authenticate: cells.authenticate }),
-  billing: {
-    model_details: {
-      "seedream-4-5-251128": { pricing_mode: "per-request", model_price: "0.25" },
-      "seedream-4-0-250828": { pricing_mode: "per-request", model_price: "0.2" },
-    },
-  },
-  limits: { requestsPerMinute: 600, concurrent: 50 },
-  onUsage: (record) => console.log(JSON.stringify(record)),
+  ...(cells !== undefined && { callers: undefined, authenticate: cells.authenticate }),
   ledger,
   admission: createRedisAdmissionStore({ client: redis, prefix: env["REDIS_PREFIX"] || "calotype:" }),
 });
@@ -96,7 +80,7 @@ async function shutDown(): Promise<void> {
   setTimeout(() => process.exit(), 2_000).unref();
 }
 
-async function openCells(): Promise<CellMember | undefined> {
+async function openCells({ callers }: ReturnType<typeof readOptions>): Promise<CellMember | undefined> {
   const { CELLS_FILE: path, CELL: own } = env;
   if (!path) return undefined;
   if (!own) throw new Error("CELL must be the name of a cell in CELLS_FILE.");

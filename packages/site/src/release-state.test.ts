@@ -30,7 +30,8 @@ const COPYING = [
   "examples/fleet/README.md",
 ];
 /** Pages that speak of releases in general, or of what a provider does not publish. */
-const OTHERS = /^(?:docs\/(?:decisions|errors)\/|CONTRIBUTING\.md|packages\/site\/generated\/)/;
+const OTHERS =
+  /^(?:docs\/(?:decisions|errors)\/|packages\/site\/README\.md|CONTRIBUTING\.md|packages\/site\/generated\/)/;
 
 it("every page that installs the packages says whether npm has them", () => {
   const { isReleased } = readBuild({});

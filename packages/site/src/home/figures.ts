@@ -48,7 +48,7 @@ export function readFigures(): Figures {
   const parts = runs.map((line): Run => JSON.parse(line)).map((run) => run.parts);
   const sum = (part: string, figure: string): number =>
     parts.reduce((total, one) => total + (one[part]?.[figure] ?? 0), 0);
-  const results: Results = JSON.parse(readText("packages/bench/results/latest.json"));
+  const results: Results = JSON.parse(readText("packages/bench/results/gateway.json"));
   return {
     testFiles: globSync("{packages,examples}/**/*.test.{ts,tsx}", {
       cwd: ROOT,
@@ -70,7 +70,7 @@ function findMedian({ works }: Results, work: string, target: string): number {
   const sorted = samples.map(({ cpuMs }) => cpuMs).toSorted((a, b) => a - b);
   const median = sorted[Math.floor(sorted.length / 2)];
   if (median === undefined)
-    throw new Error(`packages/bench/results/latest.json has no ${target} for ${work}.`);
+    throw new Error(`packages/bench/results/gateway.json has no ${target} for ${work}.`);
   return median;
 }
 

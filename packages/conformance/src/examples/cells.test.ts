@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { findCell } from "@calotype/core/operator";
-import { startExample } from "@calotype/example-options/testing";
 import { createPostgresLedger } from "@calotype/postgres";
 import OpenAI, { APIError } from "openai";
 import { Pool } from "pg";
@@ -16,6 +15,7 @@ import { REDIS_SERVER } from "../support/redis-server.js";
 import { canUse, urlOf } from "../support/service.js";
 import { useProviders } from "../support/use-providers.js";
 import { ROOT } from "../support/workspace.js";
+import { startExample } from "./start-example.js";
 
 const MODEL = "seedream-4-0-250828";
 const CELLS = ["cell-1", "cell-2"];
@@ -52,12 +52,12 @@ await describeWithServices([REDIS_SERVER, POSTGRES_PROGRAMS], (redisServer, post
       onTestFinished(() => rmSync(folder, { recursive: true }));
       const own = mkdtempSync(join(tmpdir(), "calotype-cells-"));
       onTestFinished(() => rmSync(own, { recursive: true }));
-      const [cellsFile, configFile] = [join(own, "cells.json"), join(own, "config.json")];
+      const [cellsFile, callersFile] = [join(own, "cells.json"), join(own, "callers.json")];
       const plan = (moved: Readonly<Record<string, string>>): void =>
         writeFileSync(cellsFile, JSON.stringify({ cells: CELLS, moved }));
       plan({});
       const callers = [FIRST, SECOND, MOVED].map((id) => ({ id, key: keyOf(id), budget: "100" }));
-      writeFileSync(configFile, JSON.stringify({ callers }));
+      writeFileSync(callersFile, JSON.stringify(callers));
 
       const example = await startExample(join(ROOT, "examples/fleet/start.ts"), {
         TMPDIR: folder,
@@ -67,7 +67,7 @@ await describeWithServices([REDIS_SERVER, POSTGRES_PROGRAMS], (redisServer, post
         REDIS_URL: "",
         DATABASE_URL: "",
         CELLS_FILE: cellsFile,
-        CALOTYPE_CONFIG: configFile,
+        CALLERS_FILE: callersFile,
         ARK_BASE_URL: providers().server.arkBaseUrl,
       });
       onTestFinished(async () => void (await example.stop()));
