@@ -19,8 +19,8 @@ import {
   startCommand,
 } from "./run-command.js";
 
-/** More than two pages, so that a copy can be killed between them. */
-const REQUESTS = 2_500;
+/** More than a page of records, so that a copy can be killed between two pages. */
+const REQUESTS = 1_200;
 
 async function fillFile(requests: number): Promise<Place> {
   const path = join(createFolder(), "ledger.db");
