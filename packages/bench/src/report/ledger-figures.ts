@@ -24,6 +24,7 @@ export function createLedgerFigures(run: StoredRun<ProcessesResults>): Figures {
       formatTime(medianRound(cell.newer, "p50")),
       formatTime(medianRound(cell.newer, "p99")),
       formatTime(medianRound(cell.newer, "serverCpuMs")),
+      formatCount(cell.newer.reduce((sum, { failed }) => sum + failed, 0)),
       cell.older.length === 0 ? "" : formatRatio(newer / older),
     ];
   });
@@ -35,6 +36,7 @@ export function createLedgerFigures(run: StoredRun<ProcessesResults>): Figures {
     "Median",
     "99 %",
     "CPU of the server",
+    "Failed",
     "× version before",
   ];
   const ratio = alone.newer / alone.bare;
