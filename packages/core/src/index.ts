@@ -14,7 +14,6 @@ export type { BeforeSend, FailureEvent, RequestEvent } from "./events.js";
 export type { Capabilities } from "./families/capabilities.js";
 export type { CorsOptions } from "./features/cors/cors.js";
 export { createMemoryAdmissionStore } from "./features/limits/memory-store.js";
-export type { MarksOptions } from "./features/marks/marks-options.js";
 export { createMemoryLedger } from "./features/memory-ledger/memory-ledger.js";
 export type { AfterImage, AfterImageCall, FinishedImage } from "./features/results/after-image.js";
 export type { ResultsOptions } from "./features/results/results-options.js";
