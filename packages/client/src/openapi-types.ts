@@ -1296,7 +1296,7 @@ export interface components {
              */
             type: "invalid_request_error" | "authentication_error" | "permission_error" | "insufficient_quota" | "rate_limit_error" | "server_error" | "upstream_error";
             /** @description The gateway's code, or the provider's. */
-            code: ("invalid_request_error" | "invalid_api_key" | "not_signed_in" | "upstream_authentication_failed" | "model_not_allowed" | "insufficient_quota" | "request_refused" | "cross_site_request" | "model_not_priced" | "group_not_priced" | "not_found" | "file_not_found" | "task_not_found" | "model_not_found" | "method_not_allowed" | "request_timeout" | "idempotency_in_progress" | "idempotency_not_replayable" | "task_not_cancellable" | "file_expired" | "request_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "idempotency_conflict" | "upstream_rejected" | "rate_limit_exceeded" | "upstream_rate_limited" | "upstream_quota_exceeded" | "internal_error" | "body_already_read" | "task_input_lost" | "upstream_error" | "upstream_invalid_response" | "upstream_unreachable" | "upstream_no_image" | "outcome_unknown" | "task_result_lost" | "task_expired" | "task_queue_full" | "model_paused" | "overloaded" | "gateway_unavailable" | "gateway_closed" | "upstream_timeout") | (string & {});
+            code: ("invalid_request_error" | "invalid_api_key" | "not_signed_in" | "upstream_authentication_failed" | "model_not_allowed" | "insufficient_quota" | "request_refused" | "cross_site_request" | "model_not_priced" | "group_not_priced" | "not_found" | "file_not_found" | "task_not_found" | "model_not_found" | "method_not_allowed" | "request_timeout" | "idempotency_in_progress" | "idempotency_not_replayable" | "task_not_cancellable" | "file_expired" | "request_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "idempotency_conflict" | "upstream_rejected" | "rate_limit_exceeded" | "upstream_rate_limited" | "upstream_quota_exceeded" | "internal_error" | "body_already_read" | "task_input_lost" | "upstream_error" | "upstream_invalid_response" | "upstream_unreachable" | "upstream_no_image" | "image_not_marked" | "outcome_unknown" | "task_result_lost" | "task_expired" | "task_queue_full" | "model_paused" | "overloaded" | "gateway_unavailable" | "gateway_closed" | "upstream_timeout") | (string & {});
             /** @description The field that is wrong, as a path. */
             param: string | null;
             /** @description The provider's id of the request. */
@@ -2187,7 +2187,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The provider failed. Codes: `upstream_error`, `upstream_invalid_response`, `upstream_unreachable`, `upstream_no_image`, `outcome_unknown`, `task_result_lost`. */
+        /** @description The provider failed. Codes: `upstream_error`, `upstream_invalid_response`, `upstream_unreachable`, `upstream_no_image`, `image_not_marked`, `outcome_unknown`, `task_result_lost`. */
         Error502: {
             headers: {
                 "x-request-id": components["headers"]["x-request-id"];
