@@ -44,12 +44,12 @@ function readProse(path: string): string {
 const studio = await readStudio();
 
 describe("the Chinese words", () => {
-  const texts = [
+  const texts: [name: string, text: string][] = [
     ["the studio", studio],
-    ...globSync("docs/zh/**/*.md", { cwd: ROOT }).map((path) => [path, readProse(path)]),
-  ] as const;
+    ...globSync("docs/zh/**/*.md", { cwd: ROOT }).map((path): [string, string] => [path, readProse(path)]),
+  ];
 
-  it.each(texts)("%s has one word for each concept", (_name, text = "") => {
+  it.each(texts)("%s has one word for each concept", (_name, text) => {
     expect(text).toMatch(/[\u4e00-\u9fff]/);
     const found = Object.entries(WORDS).flatMap(([concept, { word, not }]) =>
       text

@@ -395,7 +395,8 @@ describe("the list of refusals", () => {
       find: async () => undefined,
       list: async () => ({ refusals: added, counts: [] }),
     };
-    const { gateway } = open({ ledger: { ...createMemoryLedger(), refusals: store } });
+    const ledger = { ...createMemoryLedger(), refusals: store };
+    const { gateway } = open({ ledger });
     await gateway.fetch(createPost(BODY, { authorization: "" }));
 
     expect((await gateway.refusals.list()).refusals).toHaveLength(1);
