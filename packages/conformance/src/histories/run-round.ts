@@ -183,10 +183,19 @@ async function runHere(member: Member, { round, store, change }: Context): Promi
 
 /** Runs the clients of a member in a process of its own, and in another one after each kill. */
 async function runSpawned(member: Member, { round }: Context): Promise<Ended> {
+  const folder = mkdtempSync(join(tmpdir(), "calotype-lines-"));
+  try {
+    return { lines: await runLives(member, round, folder), close: async () => undefined };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Runs one process after the other, until all steps are taken. Returns what they have written to files of the folder. */
+async function runLives(member: Member, round: Round, folder: string): Promise<Line[]> {
   if (member.place === undefined) throw new TypeError("Processes cannot share this ledger.");
   const lines: Line[] = [];
   const faults = createFaults(member);
-  const folder = mkdtempSync(join(tmpdir(), "calotype-lines-"));
   let from = 0;
   for (let life = 0; from < round.steps; life++) {
     const plan: ProcessPlan = {
@@ -211,8 +220,7 @@ async function runSpawned(member: Member, { round }: Context): Promise<Ended> {
     from = child.signalCode === null ? round.steps : Math.max(from, Math.floor(begun / round.clients));
   }
   await faults.done();
-  rmSync(folder, { recursive: true });
-  return { lines, close: async () => undefined };
+  return lines;
 }
 
 const POLL_MS = 10;
