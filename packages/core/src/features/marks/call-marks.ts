@@ -2,6 +2,7 @@ import type { Logger } from "../../logger.js";
 import type { ImageMark } from "../../types.js";
 import type { CallMarks, MarkedAttempt } from "../../upstream/image-marks.js";
 import { WithheldError } from "../../upstream/image-marks.js";
+import { isLabelledAsEvents } from "../../upstream/read.js";
 import type { Transport, TransportResponse } from "../../upstream/transport.js";
 import { openFlow, StagedFlow } from "../../util/chunk-flow.js";
 import { Base64Stage, type FoundImage } from "./base64-stage.js";
@@ -137,13 +138,15 @@ export class AttemptMarks implements CallMarks {
     return new ImageMarker(this.#options.mark, this.#options.bytes);
   }
 
-  /** What is written in place of an image. Nothing, if the response is not read before it is sent. */
+  /**
+   * Returns what is written in place of the base64 of an image that is withheld. Drafts and a provider's own JSON are not read
+   * before they are sent, so these are empty.
+   */
   #decide(marker: ImageMarker, found: FoundImage, { headers }: TransportResponse): string | undefined {
     if (marker.result === "marked") this.marked++;
     if (!this.#isWithheld(marker)) return undefined;
     if (this.#isDraft(found)) return "";
-    const isEvents = /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
-    if (this.#options.request.operation === "native" && !isEvents) {
+    if (this.#options.request.operation === "native" && !isLabelledAsEvents(headers)) {
       this.#emptied++;
       return "";
     }
