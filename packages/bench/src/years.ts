@@ -86,7 +86,9 @@ const say = (line: string): void => void process.stdout.write(`${new Date().toIS
 const showWriters = ({ requests, failed, median, p99, slowest }: WriterTimes): string =>
   `${requests} requests, ${failed} failed, median ${median.toFixed(1)} ms, 99 % ${p99.toFixed(0)} ms, slowest ${slowest.toFixed(0)} ms`;
 
-const store = beginRun(`npm run bench:years -- --older … --records ${RECORDS}`);
+const store = beginRun(
+  `npm run bench:years -- --older … --records ${RECORDS}${options.check ? "" : " --no-check"}`,
+);
 const server = await startBenchServer();
 let pool = connect();
 try {

@@ -41,10 +41,12 @@ function renderOperations(runs: Runs): string {
     ]),
     `${formatMillions(LARGE)}, after`,
   ];
-  const rows = Object.keys(runs[1].newer.times).map((title) => {
+  // The check may have been left out of one of them.
+  const titles = new Set(runs.toReversed().flatMap(({ newer }) => Object.keys(newer.times)));
+  const rows = [...titles].map((title) => {
     const cells = runs.flatMap(({ older, newer }) => [showTime(older, title), showTime(newer, title)]);
     const cpu = runs.map(({ newer }) => newer.times[title]?.cpuMs ?? Number.NaN);
-    return [title, ...cells, `(${formatTime(extrapolate(runs, cpu))})`];
+    return [title, ...cells, cpu.some(Number.isNaN) ? "–" : `(${formatTime(extrapolate(runs, cpu))})`];
   });
   return renderRows([head, ...rows]);
 }
