@@ -9,7 +9,7 @@ export function PriceTable({ tables }: { readonly tables: PriceTables }) {
   return (
     <div>
       <div class="table-frame" tabIndex={0} role="group" aria-label={messages.views.prices}>
-        <table>
+        <table class="list">
           <thead>
             <tr>
               <th>{text.model}</th>
@@ -21,16 +21,22 @@ export function PriceTable({ tables }: { readonly tables: PriceTables }) {
             {Object.entries(tables.model_details).map(([model, details]) => (
               <tr key={model}>
                 <td class="wrap">
-                  {model}
-                  {model.endsWith("*") && model !== "*" && (
-                    <div class="small soft">{text.series(model.slice(0, -1))}</div>
-                  )}
+                  <div>
+                    {model}
+                    {model.endsWith("*") && model !== "*" && (
+                      <div class="small soft">{text.series(model.slice(0, -1))}</div>
+                    )}
+                  </div>
                 </td>
-                <td>{text.modes[details.pricing_mode]}</td>
-                <td>
-                  {describePrice(details, messages).map((line) => (
-                    <div key={line}>{line}</div>
-                  ))}
+                <td class="whole" data-label={text.mode}>
+                  {text.modes[details.pricing_mode]}
+                </td>
+                <td class="whole" data-label={text.price}>
+                  <div>
+                    {describePrice(details, messages).map((line) => (
+                      <div key={line}>{line}</div>
+                    ))}
+                  </div>
                 </td>
               </tr>
             ))}
