@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { afterAll, expect, it } from "vitest";
 import { canUse, urlOf } from "../support/service.js";
 import { BAD_DAYS } from "./days.js";
-import { RESULTS, type Results, toResults } from "./results.js";
+import { RESULTS, type StoredDays, toResults } from "./results.js";
 import type { DayFigures } from "./spend-day.js";
 
 /*
@@ -39,6 +39,6 @@ for (const { id, title, needs, refuses, loses, cause, run } of BAD_DAYS) {
 
 afterAll(async () => {
   if (process.env["BAD_DAYS"] !== "write") return;
-  const results: Results = await toResults(ran);
+  const results: StoredDays = await toResults(ran);
   writeFileSync(RESULTS, `${JSON.stringify(results, undefined, 2)}\n`);
 });

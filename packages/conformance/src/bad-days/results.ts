@@ -9,7 +9,7 @@ import type { DayFigures } from "./spend-day.js";
 export const RESULTS = join(import.meta.dirname, "results.json");
 
 /** The content of `results.json`. */
-export interface Results {
+export interface StoredDays {
   /** The day of the run, in ISO 8601. */
   readonly date: string;
   readonly node: string;
@@ -18,12 +18,12 @@ export interface Results {
   readonly days: Readonly<Record<string, DayFigures>>;
 }
 
-export function readResults(): Results {
+export function readResults(): StoredDays {
   return JSON.parse(readFileSync(RESULTS, "utf8"));
 }
 
 /** Days that were not run keep their result. */
-export async function toResults(ran: ReadonlyMap<string, DayFigures>): Promise<Results> {
+export async function toResults(ran: ReadonlyMap<string, DayFigures>): Promise<StoredDays> {
   const earlier = existsSync(RESULTS) ? readResults().days : {};
   const days = BAD_DAYS.flatMap(({ id }) => {
     const figures = ran.get(id) ?? earlier[id];
@@ -49,7 +49,7 @@ async function readVersion(): Promise<string> {
 }
 
 /** The head of the table, and a row for each day. */
-export function toTable({ days }: Results): {
+export function toTable({ days }: StoredDays): {
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];
 } {

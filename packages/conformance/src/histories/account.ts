@@ -1,11 +1,11 @@
 import type { Balance, LostPolicy } from "@calotype/core/stores";
-import type { Entry, InputOf, ResultOf } from "./history.ts";
+import type { InputOf, OutboxEntry, ResultOf } from "./history.ts";
 
 /** A request of an account: its hold is open, or it has a record. A request that is not in the account has neither. */
 type Request =
   | { readonly state: "held"; readonly amount: bigint }
   | {
-      readonly state: Entry["state"];
+      readonly state: OutboxEntry["state"];
       readonly charge: bigint;
       readonly isLate: boolean;
       /** The amount of the hold, if a sweep has ended it. */
@@ -13,16 +13,16 @@ type Request =
     };
 
 /** The account of a caller, as the interface of ledgers describes it. It is never changed. */
-export interface Account {
+export interface CallerAccount {
   readonly settled: bigint;
   readonly held: bigint;
   readonly requests: ReadonlyMap<string, Request>;
 }
 
-export const EMPTY_ACCOUNT: Account = { settled: 0n, held: 0n, requests: new Map() };
+export const EMPTY_ACCOUNT: CallerAccount = { settled: 0n, held: 0n, requests: new Map() };
 
 /** A string that is equal for equal accounts. The sums follow from the requests. */
-export function toAccountKey(account: Account): string {
+export function toAccountKey(account: CallerAccount): string {
   const known = keys.get(account);
   if (known !== undefined) return known;
   const lines = Array.from(account.requests, ([id, request]) =>
@@ -36,7 +36,7 @@ export function toAccountKey(account: Account): string {
 }
 
 /** A search asks for the key of the same account again and again. */
-const keys = new WeakMap<Account, string>();
+const keys = new WeakMap<CallerAccount, string>();
 
 /**
  * Each function below returns the account after a call, the same object if nothing changes, or `undefined` if the call cannot have
@@ -44,10 +44,10 @@ const keys = new WeakMap<Account, string>();
  */
 
 export function hold(
-  account: Account,
+  account: CallerAccount,
   { id, amount, budget }: InputOf<"hold">,
   result?: ResultOf<"hold">,
-): Account | undefined {
+): CallerAccount | undefined {
   const isKnown = account.requests.has(id);
   const isGranted =
     isKnown || budget === undefined || account.settled + account.held + BigInt(amount) <= BigInt(budget);
@@ -57,10 +57,10 @@ export function hold(
 }
 
 export function settle(
-  account: Account,
+  account: CallerAccount,
   { id, charge }: InputOf<"settle">,
   result?: ResultOf<"settle">,
-): Account | undefined {
+): CallerAccount | undefined {
   const known = account.requests.get(id);
   if (known?.state === "settled") {
     // A settlement whose first reply was lost may say again that it was late.
@@ -76,7 +76,7 @@ export function settle(
   });
 }
 
-export function release(account: Account, { id }: InputOf<"release">): Account {
+export function release(account: CallerAccount, { id }: InputOf<"release">): CallerAccount {
   const known = account.requests.get(id);
   if (known?.state === "held") return put(account, id, undefined);
   if (known?.state !== "unresolved") return account;
@@ -84,7 +84,7 @@ export function release(account: Account, { id }: InputOf<"release">): Account {
 }
 
 /** What a sweep does with one hold. */
-export function lose(account: Account, id: string, onLost: LostPolicy): Account | undefined {
+export function lose(account: CallerAccount, id: string, onLost: LostPolicy): CallerAccount | undefined {
   const known = account.requests.get(id);
   if (known?.state !== "held") return undefined;
   const { amount } = known;
@@ -96,11 +96,11 @@ export function lose(account: Account, id: string, onLost: LostPolicy): Account 
   });
 }
 
-export function readBalance(account: Account, balance: ResultOf<"balance">): Account | undefined {
+export function readBalance(account: CallerAccount, balance: ResultOf<"balance">): CallerAccount | undefined {
   return isBalance(account, balance) ? account : undefined;
 }
 
-export function readRecords(account: Account, records: ResultOf<"records">): Account | undefined {
+export function readRecords(account: CallerAccount, records: ResultOf<"records">): CallerAccount | undefined {
   const kept = [...account.requests].filter(([, { state }]) => state !== "held");
   const isSame =
     kept.length === records.length &&
@@ -117,11 +117,11 @@ export function readRecords(account: Account, records: ResultOf<"records">): Acc
   return isSame ? account : undefined;
 }
 
-const isBalance = ({ settled, held }: Account, balance: Balance): boolean =>
+const isBalance = ({ settled, held }: CallerAccount, balance: Balance): boolean =>
   settled === BigInt(balance.settled) && held === BigInt(balance.held);
 
 /** Replaces a request, and what it adds to the sums. */
-function put(account: Account, id: string, request: Request | undefined): Account {
+function put(account: CallerAccount, id: string, request: Request | undefined): CallerAccount {
   const before = toSums(account.requests.get(id));
   const after = toSums(request);
   const requests = new Map(account.requests);
@@ -134,7 +134,7 @@ function put(account: Account, id: string, request: Request | undefined): Accoun
   };
 }
 
-function toSums(request: Request | undefined): Pick<Account, "settled" | "held"> {
+function toSums(request: Request | undefined): Pick<CallerAccount, "settled" | "held"> {
   if (request === undefined) return { settled: 0n, held: 0n };
   return request.state === "held"
     ? { settled: 0n, held: request.amount }

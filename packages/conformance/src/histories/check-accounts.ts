@@ -1,5 +1,5 @@
 import {
-  type Account,
+  type CallerAccount,
   EMPTY_ACCOUNT,
   hold,
   lose,
@@ -10,15 +10,15 @@ import {
   toAccountKey,
 } from "./account.ts";
 import { type Checked, toChecked } from "./checked.ts";
-import { findOrder, type Step } from "./find-order.ts";
+import { findOrder, type OrderStep } from "./find-order.ts";
 import {
   answeredOf,
-  type Call,
   type CallOf,
   callsOf,
-  type Entry,
   FINAL_PROCESS,
   type History,
+  type OutboxEntry,
+  type RecordedCall,
   readFinal,
 } from "./history.ts";
 
@@ -35,22 +35,22 @@ export function checkAccounts({ calls, ...rest }: History): Checked {
   );
 }
 
-type AccountStep = Step<Account>;
+type AccountStep = OrderStep<CallerAccount>;
 
 /** What the steps of a caller depend on. */
-interface Context extends Omit<History, "calls"> {
+interface AccountContext extends Omit<History, "calls"> {
   readonly caller: string;
   /** Its records at the end. */
-  readonly entries: readonly Entry[];
+  readonly entries: readonly OutboxEntry[];
 }
 
-function toSteps(calls: readonly Call[], context: Context): AccountStep[] {
+function toSteps(calls: readonly RecordedCall[], context: AccountContext): AccountStep[] {
   const own = calls.filter(({ input }) => input !== null && input.caller === context.caller);
   return [...own.flatMap((call) => toStep(call, own)), ...toLosses(calls, own, context)];
 }
 
 /** The step of a call. A read without a result needs none. */
-function toStep(call: Call, own: readonly Call[]): AccountStep[] {
+function toStep(call: RecordedCall, own: readonly RecordedCall[]): AccountStep[] {
   const { kind } = call;
   switch (kind) {
     case "hold":
@@ -72,20 +72,23 @@ function toStep(call: Call, own: readonly Call[]): AccountStep[] {
   }
 }
 
-function readResult(call: CallOf<"balance" | "records">, account: Account): Account | undefined {
+function readResult(call: CallOf<"balance" | "records">, account: CallerAccount): CallerAccount | undefined {
   if (call.result === undefined) return account;
   return call.kind === "balance" ? readBalance(account, call.result) : readRecords(account, call.result);
 }
 
-function stepOf(call: Call, apply: AccountStep["apply"], end = call.end): AccountStep {
+function stepOf(call: RecordedCall, apply: AccountStep["apply"], end = call.end): AccountStep {
   return { label: describe(call), begin: call.begin, end, isSure: call.result !== undefined, apply };
 }
 
-export const describe = ({ kind, process, input, result }: Call): string =>
+export const describe = ({ kind, process, input, result }: RecordedCall): string =>
   `${kind} by ${process} ${JSON.stringify(input)} = ${JSON.stringify(result) ?? "?"}`;
 
 /** A hold whose call rejected is not made any more after a later release by its process. */
-function findEndOfHold({ input, process, end, rejectedAt }: CallOf<"hold">, own: readonly Call[]): number {
+function findEndOfHold(
+  { input, process, end, rejectedAt }: CallOf<"hold">,
+  own: readonly RecordedCall[],
+): number {
   if (rejectedAt === undefined) return end;
   const releases = answeredOf(own, "release").filter(
     (call) => call.input.id === input.id && call.process === process && call.begin > rejectedAt,
@@ -97,7 +100,11 @@ function findEndOfHold({ input, process, end, rejectedAt }: CallOf<"hold">, own:
  * The steps of sweeps. A sweep ends the holds of a caller in one step. If its result is unknown or incomplete, it may have ended the
  * holds of the records that no sweep returned: a record is unresolved, released or late only if a sweep has ended its hold.
  */
-function toLosses(calls: readonly Call[], own: readonly Call[], context: Context): AccountStep[] {
+function toLosses(
+  calls: readonly RecordedCall[],
+  own: readonly RecordedCall[],
+  context: AccountContext,
+): AccountStep[] {
   const { caller, entries, safeNs, losesReplies } = context;
   const known = answeredOf(calls, "sweep").flatMap((sweep) => {
     const swept = sweep.result.filter((entry) => entry.caller === caller);
@@ -139,11 +146,11 @@ function toLosses(calls: readonly Call[], own: readonly Call[], context: Context
 
 /** Ends holds, with these charges if they are known. */
 function loseAll(
-  account: Account,
-  entries: readonly (Pick<Entry, "id"> & Partial<Entry>)[],
-  { onLost }: Context,
-): Account | undefined {
-  let after: Account | undefined = account;
+  account: CallerAccount,
+  entries: readonly (Pick<OutboxEntry, "id"> & Partial<OutboxEntry>)[],
+  { onLost }: AccountContext,
+): CallerAccount | undefined {
+  let after: CallerAccount | undefined = account;
   for (const { id, charge } of entries) {
     after = after && lose(after, id, onLost);
     const request = after?.requests.get(id);
@@ -157,7 +164,12 @@ function loseAll(
  * Whether a sweep must leave a hold alone. A process keeps its own holds until their time is over, and the sweeps of others leave it
  * alone while its lease lasts, which it has renewed with the hold.
  */
-function isLeftAlone(id: string, sweep: CallOf<"sweep">, own: readonly Call[], safeNs: number): boolean {
+function isLeftAlone(
+  id: string,
+  sweep: CallOf<"sweep">,
+  own: readonly RecordedCall[],
+  safeNs: number,
+): boolean {
   if (sweep.process === FINAL_PROCESS || safeNs === 0) return false;
   const makers = callsOf(own, "hold").filter(({ input, begin }) => input.id === id && begin <= sweep.end);
   return makers.every(({ process, begin, input }) =>

@@ -1,6 +1,6 @@
 import { describe } from "./check-accounts.ts";
 import { type Checked, toChecked } from "./checked.ts";
-import { findOrder, type Step } from "./find-order.ts";
+import { findOrder, type OrderStep } from "./find-order.ts";
 import { callsOf, type History } from "./history.ts";
 
 /** Checks for the stored budget of each caller that one order of its changes and reads explains their results. */
@@ -10,7 +10,7 @@ export function checkBudgets({ calls, budgets }: History): Checked {
       const changes = callsOf(calls, "changeBudget")
         .filter(({ input }) => input.caller === caller)
         .map(
-          (call): Step<number> => ({
+          (call): OrderStep<number> => ({
             label: describe(call),
             begin: call.begin,
             end: call.end,
@@ -25,7 +25,7 @@ export function checkBudgets({ calls, budgets }: History): Checked {
       const reads = callsOf(calls, "readBudget")
         .filter(({ input, result }) => input.caller === caller && result !== undefined)
         .map(
-          (call): Step<number> => ({
+          (call): OrderStep<number> => ({
             label: describe(call),
             begin: call.begin,
             end: call.end,

@@ -1,6 +1,13 @@
 import { describe } from "./check-accounts.ts";
 import type { Checked } from "./checked.ts";
-import { answeredOf, type Call, type CallOf, callsOf, type Entry, type History } from "./history.ts";
+import {
+  answeredOf,
+  type CallOf,
+  callsOf,
+  type History,
+  type OutboxEntry,
+  type RecordedCall,
+} from "./history.ts";
 import { createPrecedence, type Happening, type Precedence } from "./precedence.ts";
 
 /*
@@ -37,17 +44,21 @@ export function checkLists({ calls, losesReplies }: History): Checked {
 
 /** The elements of all lists at the end. */
 interface Lists {
-  readonly final: readonly Entry[];
-  readonly byCaller: ReadonlyMap<string, readonly Entry[]>;
+  readonly final: readonly OutboxEntry[];
+  readonly byCaller: ReadonlyMap<string, readonly OutboxEntry[]>;
   /** By the names of the elements. */
   readonly appends: ReadonlyMap<string, Happening>;
 }
 
 /** The name of an element. */
-const nameOf = ({ id, state }: Entry): string => `${id} ${state}`;
+const nameOf = ({ id, state }: OutboxEntry): string => `${id} ${state}`;
 
 /** When an element was appended. `undefined` if no call can have appended it. */
-function findAppend(entry: Entry, calls: readonly Call[], losesReplies: boolean): Happening | undefined {
+function findAppend(
+  entry: OutboxEntry,
+  calls: readonly RecordedCall[],
+  losesReplies: boolean,
+): Happening | undefined {
   const label = `the append of ${nameOf(entry)}`;
   if (entry.state === "settled") {
     const all = callsOf(calls, "settle").filter(({ input }) => input.id === entry.id);
@@ -65,13 +76,13 @@ function findAppend(entry: Entry, calls: readonly Call[], losesReplies: boolean)
   return toHappening(label, unknown, Number.POSITIVE_INFINITY);
 }
 
-function toHappening(label: string, possible: readonly Call[], end: number): Happening | undefined {
+function toHappening(label: string, possible: readonly RecordedCall[], end: number): Happening | undefined {
   if (possible.length === 0) return undefined;
   return { label, begin: Math.min(...possible.map(({ begin }) => begin)), end };
 }
 
 /** Appends that were acknowledged, and are not there at the end. */
-function findLost(calls: readonly Call[], final: readonly Entry[]): string[] {
+function findLost(calls: readonly RecordedCall[], final: readonly OutboxEntry[]): string[] {
   const settled = new Set(final.filter(({ state }) => state === "settled").map(({ id }) => id));
   const ids = new Set(final.map(({ id }) => id));
   return [
@@ -86,10 +97,10 @@ function findLost(calls: readonly Call[], final: readonly Entry[]): string[] {
 }
 
 /** A later state replaces an earlier one, never the reverse. */
-const STATES: readonly Entry["state"][] = ["unresolved", "released", "settled"];
+const STATES: readonly OutboxEntry["state"][] = ["unresolved", "released", "settled"];
 
 /** Elements that a read saw twice, or that are gone at the end without a later state. */
-function findWrongEntries(read: CallOf<"list" | "records">, final: readonly Entry[]): string[] {
+function findWrongEntries(read: CallOf<"list" | "records">, final: readonly OutboxEntry[]): string[] {
   const last = new Map(final.map((entry) => [entry.id, entry]));
   const entries = read.result ?? [];
   const ids = entries.map(({ id }) => id);
@@ -121,13 +132,17 @@ function findWrongOrder(read: CallOf<"list">, lists: Lists): string[] {
 }
 
 /** The elements of a caller's list that a read saw, without those that are replaced at the end. */
-function toPrefix({ result = [] }: CallOf<"list" | "records">, caller: string, { appends }: Lists): Entry[] {
+function toPrefix(
+  { result = [] }: CallOf<"list" | "records">,
+  caller: string,
+  { appends }: Lists,
+): OutboxEntry[] {
   return result.filter((entry) => entry.caller === caller && appends.has(nameOf(entry)));
 }
 
-function findCycles(calls: readonly Call[], lists: Lists): readonly string[] {
+function findCycles(calls: readonly RecordedCall[], lists: Lists): readonly string[] {
   const precedence = createPrecedence();
-  const appendOf = (entry: Entry): Happening => {
+  const appendOf = (entry: OutboxEntry): Happening => {
     const append = lists.appends.get(nameOf(entry));
     if (append === undefined) throw new TypeError("Each element at the end has an append.");
     return append;
@@ -160,7 +175,11 @@ function addRead(
     list,
     seen,
     appendOf,
-  }: { list: readonly Entry[]; seen: readonly Entry[]; appendOf: (entry: Entry) => Happening },
+  }: {
+    list: readonly OutboxEntry[];
+    seen: readonly OutboxEntry[];
+    appendOf: (entry: OutboxEntry) => Happening;
+  },
 ): void {
   const names = new Set(seen.map(nameOf));
   for (const entry of list) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { checkHistory } from "./check-history.js";
-import type { Call, CallKind, Entry, History, InputOf, ResultOf } from "./history.js";
+import type { CallKind, History, InputOf, OutboxEntry, RecordedCall, ResultOf } from "./history.js";
 
 /** A call from `begin` to `end`. Without a result, nothing is known of its end. */
 function callOf<Kind extends CallKind>(
@@ -8,13 +8,13 @@ function callOf<Kind extends CallKind>(
   kind: Kind,
   input: InputOf<Kind>,
   result?: ResultOf<Kind>,
-): Call {
+): RecordedCall {
   const times = {
     process: `p${begin % 2}`,
     begin,
     end: result === undefined ? Number.POSITIVE_INFINITY : end,
   };
-  return { ...times, kind, input, ...(result !== undefined && { result }) } as Call;
+  return { ...times, kind, input, ...(result !== undefined && { result }) } as RecordedCall;
 }
 
 const caller = "me";
@@ -26,14 +26,14 @@ const holdOf = (id: string, amount: string, budget?: string): InputOf<"hold"> =>
   ...(budget !== undefined && { budget }),
 });
 const chargeOf = (id: string, charge: string): InputOf<"settle"> => ({ id, caller, charge });
-const settled = (id: string, charge: string, isLate = false): Entry => ({
+const settled = (id: string, charge: string, isLate = false): OutboxEntry => ({
   id,
   caller,
   state: "settled",
   charge,
   isLate,
 });
-const unresolved = (id: string, charge = "0"): Entry => ({
+const unresolved = (id: string, charge = "0"): OutboxEntry => ({
   id,
   caller,
   state: "unresolved",
@@ -44,7 +44,7 @@ const GRANTED = { isGranted: true };
 const ON_TIME = { isLate: false };
 
 /** The reads of the final process. */
-const endOf = (records: readonly Entry[], list = records): Call[] =>
+const endOf = (records: readonly OutboxEntry[], list = records): RecordedCall[] =>
   [
     callOf(
       [900, 901],
@@ -55,11 +55,11 @@ const endOf = (records: readonly Entry[], list = records): Call[] =>
     callOf([902, 903], "list", null, list),
   ].map((call) => ({ ...call, process: "final" }));
 
-const check = (calls: readonly Call[], rest: Partial<History> = {}) =>
+const check = (calls: readonly RecordedCall[], rest: Partial<History> = {}) =>
   checkHistory({ calls, onLost: "release", safeNs: 0, losesReplies: false, budgets: {}, ...rest });
 
 /** The problems without their details. */
-const find = (calls: readonly Call[], rest?: Partial<History>): string[] => [
+const find = (calls: readonly RecordedCall[], rest?: Partial<History>): string[] => [
   ...new Set(check(calls, rest).problems.map((problem) => problem.split(/: |\n/, 1)[0] ?? "")),
 ];
 
@@ -67,7 +67,7 @@ const NO_ORDER = "No order explains the results";
 const CYCLE = "Calls precede each other in a cycle";
 
 describe("histories with a serial order", () => {
-  it.each<[string, Call[], Partial<History>?]>([
+  it.each<[string, RecordedCall[], Partial<History>?]>([
     [
       "a hold and its settlement",
       [
@@ -158,7 +158,7 @@ describe("histories with a serial order", () => {
 });
 
 describe("histories without a serial order", () => {
-  it.each<[string, string[], Call[], Partial<History>?]>([
+  it.each<[string, string[], RecordedCall[], Partial<History>?]>([
     [
       "lost update: of two holds, one is missing in the balance",
       [NO_ORDER],

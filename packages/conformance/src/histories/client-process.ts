@@ -2,7 +2,7 @@ import { openSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { LostPolicy } from "@calotype/core/stores";
 import type { ClientPlan } from "./draw-operation.ts";
-import { openLedger, type Place } from "./open-store.ts";
+import { openLedger, type StoreAddress } from "./open-store.ts";
 import { type Line, runClient } from "./run-client.ts";
 
 /*
@@ -12,7 +12,7 @@ import { type Line, runClient } from "./run-client.ts";
 
 /** What the process does, as JSON in its first argument. */
 export interface ProcessPlan {
-  readonly place: Place;
+  readonly place: StoreAddress;
   readonly process: string;
   /** The path of the file. */
   readonly file: string;

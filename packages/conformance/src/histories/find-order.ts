@@ -1,5 +1,5 @@
 /** A step of an object that happens at one moment between its beginning and its end. */
-export interface Step<State> {
+export interface OrderStep<State> {
   /** For the message if no order is found. */
   readonly label: string;
   readonly begin: number;
@@ -27,9 +27,9 @@ export type Search =
   | { readonly kind: "undecided" };
 
 /** A state that the steps so far may have led to, and the open steps that have happened already. */
-interface Place<State> {
+interface OrderPlace<State> {
   readonly state: State;
-  readonly done: ReadonlySet<Step<State>>;
+  readonly done: ReadonlySet<OrderStep<State>>;
 }
 
 /** The largest number of places that one step may be reached from. */
@@ -41,7 +41,7 @@ const MOST_PLACES = 100_000;
  * that differ in nothing are one place.
  */
 export function findOrder<State>(
-  steps: readonly Step<State>[],
+  steps: readonly OrderStep<State>[],
   initial: State,
   toKey: (state: State) => string,
 ): Search {
@@ -53,12 +53,12 @@ export function findOrder<State>(
     // At the same time, a step begins before another one ends, so that both orders are tried.
     .toSorted((one, other) => one.time - other.time || Number(one.isEnd) - Number(other.isEnd));
   const numbers = new Map(steps.map((step, at) => [step, at]));
-  const keyOf = ({ state, done }: Place<State>): string => {
+  const keyOf = ({ state, done }: OrderPlace<State>): string => {
     const taken = Array.from(done, (step) => numbers.get(step) ?? -1).toSorted((a, b) => a - b);
     return `${toKey(state)} ${taken.join(" ")}`;
   };
-  const open = new Set<Step<State>>();
-  let places: readonly Place<State>[] = [{ state: initial, done: new Set() }];
+  const open = new Set<OrderStep<State>>();
+  let places: readonly OrderPlace<State>[] = [{ state: initial, done: new Set() }];
   for (const { step, isEnd } of events) {
     if (!isEnd) {
       open.add(step);
@@ -81,13 +81,13 @@ export function findOrder<State>(
 
 /** The places at which the step has just happened. `undefined` if there are too many. */
 function reach<State>(
-  from: readonly Place<State>[],
-  step: Step<State>,
-  open: ReadonlySet<Step<State>>,
-  keyOf: (place: Place<State>) => string,
-): readonly Place<State>[] | undefined {
+  from: readonly OrderPlace<State>[],
+  step: OrderStep<State>,
+  open: ReadonlySet<OrderStep<State>>,
+  keyOf: (place: OrderPlace<State>) => string,
+): readonly OrderPlace<State>[] | undefined {
   const seen = new Set<string>();
-  const reached: Place<State>[] = [];
+  const reached: OrderPlace<State>[] = [];
   const waiting = [...from];
   for (let place = waiting.pop(); place !== undefined; place = waiting.pop()) {
     const { state } = place;
@@ -115,9 +115,9 @@ function reach<State>(
 
 /** The open steps that may happen next, with the states after them. */
 function findPossible<State>(
-  { state, done }: Place<State>,
-  open: ReadonlySet<Step<State>>,
-): (readonly [Step<State>, State])[] {
+  { state, done }: OrderPlace<State>,
+  open: ReadonlySet<OrderStep<State>>,
+): (readonly [OrderStep<State>, State])[] {
   const tried = new Set<string>();
   return [...open].flatMap((step) => {
     if (done.has(step)) return [];
@@ -137,8 +137,8 @@ function without<T>(set: ReadonlySet<T>, item: T): ReadonlySet<T> {
 }
 
 function withoutEqual<State>(
-  places: readonly Place<State>[],
-  keyOf: (place: Place<State>) => string,
-): readonly Place<State>[] {
+  places: readonly OrderPlace<State>[],
+  keyOf: (place: OrderPlace<State>) => string,
+): readonly OrderPlace<State>[] {
   return [...new Map(places.map((place) => [keyOf(place), place])).values()];
 }

@@ -2,7 +2,7 @@ import type { UsageRecord } from "@calotype/core/billing";
 import type { Balance, LostPolicy } from "@calotype/core/stores";
 
 /** An entry of a ledger's records: the version of a record that a read saw. Amounts are whole numbers. */
-export interface Entry {
+export interface OutboxEntry {
   readonly id: string;
   readonly caller: string;
   readonly state: UsageRecord["state"];
@@ -32,12 +32,12 @@ interface Kinds {
     readonly result: null;
   };
   /** Ends lost holds of all callers. Each hold ends in a step of its own. */
-  readonly sweep: { readonly input: null; readonly result: readonly Entry[] };
+  readonly sweep: { readonly input: null; readonly result: readonly OutboxEntry[] };
   readonly balance: { readonly input: OfCaller; readonly result: Balance };
   /** The records of a caller, in one page. */
-  readonly records: { readonly input: OfCaller; readonly result: readonly Entry[] };
+  readonly records: { readonly input: OfCaller; readonly result: readonly OutboxEntry[] };
   /** All records in the order in which the outbox stores them. Nothing is delivered. */
-  readonly list: { readonly input: null; readonly result: readonly Entry[] };
+  readonly list: { readonly input: null; readonly result: readonly OutboxEntry[] };
   /** Adds to the stored budget of a caller. The result is the new budget. */
   readonly changeBudget: {
     readonly input: OfCaller & { readonly difference: number };
@@ -61,7 +61,7 @@ export type Operation = {
 }[CallKind];
 
 /** An operation of a client, and when it was made. */
-export type Call = {
+export type RecordedCall = {
   [Kind in CallKind]: {
     readonly kind: Kind;
     readonly input: InputOf<Kind>;
@@ -78,14 +78,14 @@ export type Call = {
 }[CallKind];
 
 /** A call of one of these kinds. */
-export type CallOf<Kind extends CallKind> = Extract<Call, { readonly kind: Kind }>;
+export type CallOf<Kind extends CallKind> = Extract<RecordedCall, { readonly kind: Kind }>;
 
 /** A call whose result is known. */
 export type Answered<Kind extends CallKind> = Required<Pick<CallOf<Kind>, "result">> & CallOf<Kind>;
 
 /** What clients asked of a ledger, and what they were told. */
 export interface History {
-  readonly calls: readonly Call[];
+  readonly calls: readonly RecordedCall[];
   /** What the sweeps do. */
   readonly onLost: LostPolicy;
   /** How long the sweep of another process leaves a new hold alone at least, in nanoseconds. 0: unknown, because a clock was moved. */
@@ -100,16 +100,19 @@ export interface History {
 export const FINAL_PROCESS = "final";
 
 /** The calls of a kind, in the order of the history. */
-export function callsOf<Kind extends CallKind>(calls: readonly Call[], kind: Kind): CallOf<Kind>[] {
+export function callsOf<Kind extends CallKind>(calls: readonly RecordedCall[], kind: Kind): CallOf<Kind>[] {
   return calls.filter((call): call is CallOf<Kind> => call.kind === kind);
 }
 
 /** Those of the calls of a kind whose result is known. */
-export function answeredOf<Kind extends CallKind>(calls: readonly Call[], kind: Kind): Answered<Kind>[] {
+export function answeredOf<Kind extends CallKind>(
+  calls: readonly RecordedCall[],
+  kind: Kind,
+): Answered<Kind>[] {
   return callsOf(calls, kind).filter((call): call is Answered<Kind> => call.result !== undefined);
 }
 
 /** The last read of each caller's records, by the final process. */
-export function readFinal(calls: readonly Call[]): ReadonlyMap<string, readonly Entry[]> {
+export function readFinal(calls: readonly RecordedCall[]): ReadonlyMap<string, readonly OutboxEntry[]> {
   return new Map(answeredOf(calls, "records").map(({ input, result }) => [input.caller, result]));
 }

@@ -8,10 +8,10 @@ import { createPostgresLedger } from "@calotype/postgres";
 import { createSqliteLedger } from "@calotype/sqlite";
 import { Pool } from "pg";
 import { POSTGRES, urlOf } from "../support/service.ts";
-import type { TestedLedger } from "./run-client.ts";
+import type { ClientLedger } from "./run-client.ts";
 
 /** Where a ledger on a disk is. Programs get it as JSON. */
-export type Place =
+export type StoreAddress =
   | { readonly kind: "sqlite"; readonly path: string }
   | { readonly kind: "postgres"; readonly url: string; readonly schema: string };
 
@@ -23,33 +23,34 @@ const PATIENT_SECONDS = 60;
 const DAY_MS = 86_400_000;
 
 /** A ledger of a process. */
-export interface OpenedLedger {
-  readonly ledger: TestedLedger;
+export interface LedgerOfProcess {
+  readonly ledger: ClientLedger;
   readonly close: () => Promise<void>;
 }
 
 /** An empty store for a round. */
 export interface Store {
   /** Absent if other processes cannot use it. */
-  readonly place?: Place;
+  readonly place?: StoreAddress;
   /** Opens a ledger in this process, which makes the tables. */
-  readonly openFirst: () => OpenedLedger;
+  readonly openFirst: () => LedgerOfProcess;
   /** Waits until the server has ended what killed processes sent to it. Then opens a ledger whose clock is a day ahead. */
-  readonly openLast: () => Promise<OpenedLedger>;
+  readonly openLast: () => Promise<LedgerOfProcess>;
   readonly remove: () => Promise<void>;
 }
 
 /** Opens the ledger of a client. */
-export const openLedger = (place: Place): OpenedLedger => open(place, { timeoutSeconds: TIMEOUT_SECONDS });
+export const openLedger = (place: StoreAddress): LedgerOfProcess =>
+  open(place, { timeoutSeconds: TIMEOUT_SECONDS });
 
 /** @param now the clock of the ledger. Absent: that of its store */
 function open(
-  place: Place,
+  place: StoreAddress,
   {
     timeoutSeconds = PATIENT_SECONDS,
     now,
   }: { readonly timeoutSeconds?: number; readonly now?: () => number } = {},
-): OpenedLedger {
+): LedgerOfProcess {
   if (place.kind === "sqlite") {
     const ledger = createSqliteLedger({ path: place.path, leaseSeconds: LEASE_SECONDS, now });
     return { ledger, close: () => ledger.close() };
@@ -71,7 +72,7 @@ function open(
 const readTomorrow = (): number => Date.now() + DAY_MS;
 
 /** Creates an empty store. */
-export function createStore(kind: "memory" | Place["kind"]): Store {
+export function createStore(kind: "memory" | StoreAddress["kind"]): Store {
   if (kind === "memory") return createMemoryStore();
   return kind === "sqlite" ? createSqliteStore() : createPostgresStore(urlOf(POSTGRES));
 }
@@ -79,7 +80,7 @@ export function createStore(kind: "memory" | Place["kind"]): Store {
 function createMemoryStore(): Store {
   let aheadMs = 0;
   const ledger = createMemoryLedger({ now: () => Date.now() + aheadMs });
-  const openFirst = (): OpenedLedger => ({ ledger, close: async () => undefined });
+  const openFirst = (): LedgerOfProcess => ({ ledger, close: async () => undefined });
   return {
     openFirst,
     openLast: async () => {
@@ -93,7 +94,7 @@ function createMemoryStore(): Store {
 function createSqliteStore(): Store {
   // Linux keeps these files in memory. The machine is not stopped.
   const folder = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "calotype-histories-"));
-  const place: Place = { kind: "sqlite", path: join(folder, "ledger.db") };
+  const place: StoreAddress = { kind: "sqlite", path: join(folder, "ledger.db") };
   return {
     place,
     openFirst: () => open(place),
@@ -104,7 +105,7 @@ function createSqliteStore(): Store {
 
 function createPostgresStore(url: string): Store {
   const schema = `calotype_test_${randomUUID()}`;
-  const place: Place = { kind: "postgres", url, schema };
+  const place: StoreAddress = { kind: "postgres", url, schema };
   const withPool = async (work: (pool: Pool) => Promise<void>): Promise<void> => {
     const pool = new Pool({ connectionString: url });
     try {

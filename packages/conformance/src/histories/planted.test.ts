@@ -4,7 +4,7 @@ import type { Balance, HoldRecord } from "@calotype/core/stores";
 import { describe, expect, it } from "vitest";
 import { readRecords } from "../ledger-suite/read-ledger.js";
 import { checkHistory } from "./check-history.js";
-import type { TestedLedger } from "./run-client.js";
+import type { ClientLedger } from "./run-client.js";
 import { type Round, runRound } from "./run-round.js";
 
 /*
@@ -28,7 +28,7 @@ interface WrongBalances {
   readonly balance: (caller: string) => Promise<Balance>;
 }
 
-function withBalances(ledger: TestedLedger): WrongBalances {
+function withBalances(ledger: ClientLedger): WrongBalances {
   const extra = new Map<string, { settled: bigint; held: bigint }>();
   const of = (caller: string) => extra.get(caller) ?? { settled: 0n, held: 0n };
   return {
@@ -52,7 +52,7 @@ function every(n: number): () => boolean {
 }
 
 /** Reads the records of a caller every other time. */
-function keepRecords(ledger: TestedLedger): Pick<TestedLedger, "records"> {
+function keepRecords(ledger: ClientLedger): Pick<ClientLedger, "records"> {
   const kept = new Map<string | undefined, readonly UsageRecord[]>();
   const isFresh = every(2);
   return {
@@ -65,7 +65,7 @@ function keepRecords(ledger: TestedLedger): Pick<TestedLedger, "records"> {
   };
 }
 
-const MISTAKES: Readonly<Record<string, (ledger: TestedLedger) => Partial<TestedLedger>>> = {
+const MISTAKES: Readonly<Record<string, (ledger: ClientLedger) => Partial<ClientLedger>>> = {
   "an acknowledged settlement is not written": (ledger) => {
     const isLost = every(40);
     return { settle: async (record) => (isLost() ? { isLate: false } : await ledger.settle(record)) };
@@ -199,7 +199,7 @@ const MISTAKES: Readonly<Record<string, (ledger: TestedLedger) => Partial<Tested
   },
   "a page of records is read from a cache": keepRecords,
   "a page has a record before it is stored": (ledger) => {
-    const coming = new Map<string, Parameters<TestedLedger["settle"]>[0]>();
+    const coming = new Map<string, Parameters<ClientLedger["settle"]>[0]>();
     return {
       settle: async (record) => {
         coming.set(record.id, record);

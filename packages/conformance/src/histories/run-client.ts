@@ -4,18 +4,18 @@ import type { BudgetLedger, CallerLedger, LostPolicy, OutboxLedger } from "@calo
 import { readRecords } from "../ledger-suite/read-ledger.ts";
 import { holdOf, recordOf } from "../postgres/entries.ts";
 import { type ClientPlan, createDrawer } from "./draw-operation.ts";
-import type { Call, CallKind, Entry, Operation, ResultOf } from "./history.ts";
+import type { CallKind, Operation, OutboxEntry, RecordedCall, ResultOf } from "./history.ts";
 
 /** What a ledger returns. */
-type Result = ResultOf<CallKind>;
+type CallResult = ResultOf<CallKind>;
 
 /** A ledger with all that the clients use. */
-export type TestedLedger = CallerLedger & BudgetLedger & OutboxLedger;
+export type ClientLedger = CallerLedger & BudgetLedger & OutboxLedger;
 
 /** A line of what a client did. The lines of a process that is killed end at any place. */
 export type Line =
   | ({ readonly number: string; readonly process: string; readonly begin: number } & Operation)
-  | { readonly number: string; readonly end: number; readonly result: Result }
+  | { readonly number: string; readonly end: number; readonly result: CallResult }
   | { readonly number: string; readonly rejectedAt: number; readonly error: string };
 
 /** Nanoseconds since the machine has started. All processes share this clock, and nothing moves it. */
@@ -23,7 +23,7 @@ export const readClock = (): number => Number(process.hrtime.bigint());
 
 /** Makes calls of a ledger and notes them. */
 export interface Recorder {
-  readonly ledger: TestedLedger;
+  readonly ledger: ClientLedger;
   /** Its name in the history. */
   readonly process: string;
   readonly onLost: LostPolicy;
@@ -51,7 +51,7 @@ let calls = 0;
 export async function makeCall(
   { ledger, process: name, onLost, note }: Recorder,
   operation: Operation,
-): Promise<Result | undefined> {
+): Promise<CallResult | undefined> {
   const number = `${name} ${calls++}`;
   note({ number, process: name, begin: readClock(), ...operation });
   try {
@@ -68,10 +68,10 @@ export async function makeCall(
 const NOT_WRITTEN = /keeps the ledger's file locked/;
 
 /** Puts the lines of all processes together. */
-export function toCalls(lines: readonly Line[]): Call[] {
+export function toCalls(lines: readonly Line[]): RecordedCall[] {
   const ends = new Map(lines.flatMap((line) => ("begin" in line ? [] : [[line.number, line]])));
   return lines
-    .flatMap((line): Call[] => {
+    .flatMap((line): RecordedCall[] => {
       if (!("begin" in line)) return [];
       const { number, ...call } = line;
       const end = ends.get(number);
@@ -80,12 +80,12 @@ export function toCalls(lines: readonly Line[]): Call[] {
       if ("rejectedAt" in end)
         return [{ ...call, end: Number.POSITIVE_INFINITY, rejectedAt: end.rejectedAt }];
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the result is that of the operation, see makeCall
-      return [{ ...call, end: end.end, result: end.result } as Call];
+      return [{ ...call, end: end.end, result: end.result } as RecordedCall];
     })
     .toSorted((one, other) => one.begin - other.begin);
 }
 
-async function perform(ledger: TestedLedger, operation: Operation, onLost: LostPolicy): Promise<Result> {
+async function perform(ledger: ClientLedger, operation: Operation, onLost: LostPolicy): Promise<CallResult> {
   const { kind, input } = operation;
   switch (kind) {
     case "hold": {
@@ -119,7 +119,7 @@ async function perform(ledger: TestedLedger, operation: Operation, onLost: LostP
   }
 }
 
-function toEntry(record: UsageRecord): Entry {
+function toEntry(record: UsageRecord): OutboxEntry {
   const { id, caller, state, charge } = record;
   return {
     id,

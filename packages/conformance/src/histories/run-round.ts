@@ -9,8 +9,8 @@ import { startTcpRelay, type TcpRelay } from "../support/tcp-relay.ts";
 import type { ProcessPlan } from "./client-process.ts";
 import { BUDGETS, type ClientPlan } from "./draw-operation.ts";
 import { FINAL_PROCESS, type History } from "./history.ts";
-import { createStore, LEASE_SECONDS, openLedger, type Place, type Store } from "./open-store.ts";
-import { type Line, makeCall, type Recorder, runClient, type TestedLedger, toCalls } from "./run-client.ts";
+import { createStore, LEASE_SECONDS, openLedger, type Store, type StoreAddress } from "./open-store.ts";
+import { type ClientLedger, type Line, makeCall, type Recorder, runClient, toCalls } from "./run-client.ts";
 
 /** What happens to a process of a round. */
 export type Fault =
@@ -29,7 +29,7 @@ export type Fault =
 
 /** Clients that use one ledger at the same time. The seed decides what they do, but not when. */
 export interface Round {
-  readonly ledger: "memory" | Place["kind"];
+  readonly ledger: "memory" | StoreAddress["kind"];
   readonly seed: number;
   readonly onLost: LostPolicy;
   /** The processes that share the ledger. */
@@ -52,10 +52,10 @@ export interface RoundResult {
 }
 
 /** A process of a round, in the place of those that were killed before. */
-interface Member {
+interface ClientProcess {
   readonly number: number;
   readonly relay?: TcpRelay | undefined;
-  readonly place?: Place | undefined;
+  readonly place?: StoreAddress | undefined;
   readonly faults: readonly { readonly fault: Fault; readonly at: number }[];
   readonly random: Random;
 }
@@ -76,7 +76,7 @@ const HOUR_MS = 3_600_000;
  */
 export async function runRound(
   round: Round,
-  change: (ledger: TestedLedger) => TestedLedger = (ledger) => ledger,
+  change: (ledger: ClientLedger) => ClientLedger = (ledger) => ledger,
 ): Promise<RoundResult> {
   const store = createStore(round.ledger);
   const relays: TcpRelay[] = [];
@@ -117,7 +117,7 @@ async function createMember(
   { seed, steps, clients, faults }: Round,
   { place }: Store,
   number: number,
-): Promise<Member> {
+): Promise<ClientProcess> {
   const random = createRandom(seed, `member ${number}`);
   const planned = faults.map((fault) => ({ fault, at: Math.floor(random() * 2 * steps * clients) }));
   const member = { number, random, faults: planned.toSorted((one, other) => one.at - other.at) };
@@ -132,7 +132,7 @@ async function createMember(
 interface Context {
   readonly round: Round;
   readonly store: Store;
-  readonly change: (ledger: TestedLedger) => TestedLedger;
+  readonly change: (ledger: ClientLedger) => ClientLedger;
 }
 
 /** A member whose clients have taken all steps. */
@@ -159,7 +159,7 @@ const planClients = (
   }));
 
 /** Runs the clients of a member in this process. */
-async function runHere(member: Member, { round, store, change }: Context): Promise<Ended> {
+async function runHere(member: ClientProcess, { round, store, change }: Context): Promise<Ended> {
   const opened = member.place === undefined ? store.openFirst() : openLedger(member.place);
   const lines: Line[] = [];
   const faults = createFaults(member);
@@ -182,7 +182,7 @@ async function runHere(member: Member, { round, store, change }: Context): Promi
 }
 
 /** Runs the clients of a member in a process of its own, and in another one after each kill. */
-async function runSpawned(member: Member, { round }: Context): Promise<Ended> {
+async function runSpawned(member: ClientProcess, { round }: Context): Promise<Ended> {
   const folder = mkdtempSync(join(tmpdir(), "calotype-lines-"));
   try {
     return { lines: await runLives(member, round, folder), close: async () => undefined };
@@ -192,7 +192,7 @@ async function runSpawned(member: Member, { round }: Context): Promise<Ended> {
 }
 
 /** Runs one process after the other, until all steps are taken. Returns what they have written to files of the folder. */
-async function runLives(member: Member, round: Round, folder: string): Promise<Line[]> {
+async function runLives(member: ClientProcess, round: Round, folder: string): Promise<Line[]> {
   if (member.place === undefined) throw new TypeError("Processes cannot share this ledger.");
   const lines: Line[] = [];
   const faults = createFaults(member);
@@ -240,7 +240,7 @@ function readLines(path: string): Line[] {
 }
 
 /** Does the faults of a member, one after the other. */
-function createFaults({ faults, relay, random }: Member) {
+function createFaults({ faults, relay, random }: ClientProcess) {
   const left = [...faults];
   let running = Promise.resolve();
   return {
@@ -290,7 +290,7 @@ async function doFault(
 
 /** Ends all holds, and reads everything. */
 async function finish(
-  { ledger }: { readonly ledger: TestedLedger },
+  { ledger }: { readonly ledger: ClientLedger },
   { onLost }: Round,
   before: readonly Line[],
 ): Promise<Line[]> {

@@ -12,8 +12,8 @@ import { CALLERS, FIRST, type FullLedger, fillLedger } from "./fill-ledger.js";
 import {
   at,
   createFolder,
+  type LedgerPlace,
   nameSchema,
-  type Place,
   readRows,
   runCommand,
   startCommand,
@@ -22,7 +22,7 @@ import {
 /** More than a page of records, so that a copy can be killed between two pages. */
 const REQUESTS = 1_200;
 
-async function fillFile(requests: number): Promise<Place> {
+async function fillFile(requests: number): Promise<LedgerPlace> {
   const path = join(createFolder(), "ledger.db");
   const ledger = createSqliteLedger({ path });
   await fillLedger(ledger, requests);
@@ -53,7 +53,7 @@ async function readReports(ledger: FullLedger): Promise<unknown> {
 }
 
 /** A ledger that is closed after the test. */
-function openPostgres({ ledger: connectionString, schema }: Place): FullLedger {
+function openPostgres({ ledger: connectionString, schema }: LedgerPlace): FullLedger {
   const pool = new Pool({ connectionString });
   const ledger = createPostgresLedger({ pool, schema });
   onTestFinished(async () => {

@@ -10,8 +10,8 @@ import { CALLERS, fillLedger } from "./fill-ledger.js";
 import {
   at,
   createFolder,
+  type LedgerPlace,
   nameSchema,
-  type Place,
   readRows,
   runCommand,
   startCommand,
@@ -40,7 +40,7 @@ async function killUntilDone(words: readonly string[], random: () => number): Pr
 }
 
 /** A ledger with records of all callers. */
-async function fillFile(): Promise<Place> {
+async function fillFile(): Promise<LedgerPlace> {
   const path = join(createFolder(), "ledger.db");
   const ledger = createSqliteLedger({ path });
   await fillLedger(ledger, REQUESTS);
@@ -48,7 +48,7 @@ async function fillFile(): Promise<Place> {
   return { ledger: path };
 }
 
-const checkWell = async (place: Place): Promise<void> =>
+const checkWell = async (place: LedgerPlace): Promise<void> =>
   expect(await runCommand("check", ...at("ledger", place))).toMatchObject({ code: 0, err: "" });
 
 await describeWithService(POSTGRES, (url) => {
@@ -76,7 +76,7 @@ await describeWithService(POSTGRES, (url) => {
       const random = createRandom(SEED + 1);
       const [source, target] = [await fillFile(), nameSchema(url)];
       const [caller = ""] = CALLERS;
-      const rowsOf = async (place: Place): Promise<string[]> =>
+      const rowsOf = async (place: LedgerPlace): Promise<string[]> =>
         (await readRows(place)).split("\n").filter((row) => row.includes(JSON.stringify(caller)));
       const rows = await rowsOf(source);
       let kills = await killUntilDone(

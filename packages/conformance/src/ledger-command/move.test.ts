@@ -12,7 +12,7 @@ import { POSTGRES } from "../support/postgres-service.js";
 import { SEEDREAM } from "../support/test-gateway.js";
 import { isFull } from "../support/test-run.js";
 import type { FullLedger } from "./fill-ledger.js";
-import { at, createFolder, nameSchema, type Place, runCommand, startCommand } from "./run-command.js";
+import { at, createFolder, type LedgerPlace, nameSchema, runCommand, startCommand } from "./run-command.js";
 
 const PRICE = "0.03";
 const PATIENCE = { timeout: 90_000, interval: 20 };
@@ -24,12 +24,12 @@ interface CellRecipe {
 
 /** Two cells, each a ledger with two gateways, as two processes would be. */
 interface Cell {
-  readonly place: Place;
+  readonly place: LedgerPlace;
   readonly ledger: FullLedger;
   readonly gateways: readonly Gateway[];
 }
 
-const openSqlite = (): { place: Place; open: () => FullLedger } => {
+const openSqlite = (): { place: LedgerPlace; open: () => FullLedger } => {
   const path = join(createFolder(), "cell.db");
   return { place: { ledger: path }, open: () => createSqliteLedger({ path }) };
 };
@@ -38,7 +38,7 @@ const openSqlite = (): { place: Place; open: () => FullLedger } => {
 const priceOf = (images: number): string => String((images * 3) / 100);
 
 await describeWithService(POSTGRES, (url) => {
-  const openPostgres = (): { place: Place; open: () => FullLedger } => {
+  const openPostgres = (): { place: LedgerPlace; open: () => FullLedger } => {
     const place = nameSchema(url);
     const pool = new Pool({ connectionString: place.ledger });
     onTestFinished(() => pool.end());

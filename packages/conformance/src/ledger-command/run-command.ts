@@ -44,14 +44,14 @@ export function createFolder(): string {
 }
 
 /** Where a ledger is. */
-export interface Place {
+export interface LedgerPlace {
   readonly ledger: string;
   /** On PostgreSQL. */
   readonly schema?: string;
 }
 
 /** A schema of its own for a ledger, which is removed after the test. The tests do not end the server, so they need not wait for its disk. */
-export function nameSchema(url: string): Required<Place> {
+export function nameSchema(url: string): Required<LedgerPlace> {
   const schema = `calotype_test_${randomUUID()}`;
   onTestFinished(async () => {
     const pool = new Pool({ connectionString: url, max: 1 });
@@ -64,13 +64,13 @@ export function nameSchema(url: string): Required<Place> {
 }
 
 /** The arguments that name a place: `at("from", place)` is `--from LEDGER --from-schema SCHEMA`. */
-export function at(option: "from" | "to" | "ledger", { ledger, schema }: Place): string[] {
+export function at(option: "from" | "to" | "ledger", { ledger, schema }: LedgerPlace): string[] {
   const name = option === "ledger" ? "--schema" : `--${option}-schema`;
   return [`--${option}`, ledger, ...(schema === undefined ? [] : [name, schema])];
 }
 
 /** All rows of a ledger as the command writes them, without the last line, which has the number of changes of callers. */
-export async function readRows(place: Place): Promise<string> {
+export async function readRows(place: LedgerPlace): Promise<string> {
   const path = join(createFolder(), "dump.jsonl");
   const { code, err } = await runCommand("copy", ...at("from", place), "--to", path);
   if (code !== 0) throw new Error(err);

@@ -15,14 +15,14 @@ import { readRecords } from "./read-ledger.js";
  */
 
 const TTL_MS = 1_000;
-type Outcome = "granted" | "refused" | "on time" | "late" | "";
+type StepOutcome = "granted" | "refused" | "on time" | "late" | "";
 
 /** A step of a case. Its outcome is what the ledger returns. */
-interface Step {
+interface TwoPhaseStep {
   readonly take: (bench: {
     readonly ledger: MinimalLedger;
     readonly advance: (ms: number) => void;
-  }) => Promise<Outcome>;
+  }) => Promise<StepOutcome>;
 }
 
 interface HoldOptions {
@@ -32,39 +32,39 @@ interface HoldOptions {
   readonly caller?: string;
 }
 
-const hold = (amount: string, { id = "a", ttlMs = TTL_MS, ...rest }: HoldOptions = {}): Step => ({
+const hold = (amount: string, { id = "a", ttlMs = TTL_MS, ...rest }: HoldOptions = {}): TwoPhaseStep => ({
   take: async ({ ledger }) =>
     (await ledger.hold(holdOf({ id, amount, ttlMs, ...rest }))).ok ? "granted" : "refused",
 });
-const settle = (charge: string, id = "a", caller = "me"): Step => ({
+const settle = (charge: string, id = "a", caller = "me"): TwoPhaseStep => ({
   take: async ({ ledger }) =>
     (await ledger.settle(recordOf({ id, charge, caller })))?.isLate === true ? "late" : "on time",
 });
-const release = (id = "a"): Step => ({
+const release = (id = "a"): TwoPhaseStep => ({
   take: async ({ ledger }) => {
     await ledger.release(id);
     return "";
   },
 });
-const sweepAfter = (ms: number, onLost: LostPolicy = "release"): Step => ({
+const sweepAfter = (ms: number, onLost: LostPolicy = "release"): TwoPhaseStep => ({
   take: async ({ ledger, advance }) => {
     advance(ms);
     await ledger.sweep({ onLost });
     return "";
   },
 });
-const wait = (ms: number): Step => ({
+const wait = (ms: number): TwoPhaseStep => ({
   take: async ({ advance }) => {
     advance(ms);
     return "";
   },
 });
 
-interface Case {
+interface TwoPhaseCase {
   readonly name: string;
   /** What TigerBeetle does instead, if it differs. */
   readonly differs?: string;
-  readonly steps: readonly (readonly [Step, Outcome?])[];
+  readonly steps: readonly (readonly [TwoPhaseStep, StepOutcome?])[];
   /** Settled and held. */
   readonly ends: readonly [string, string];
   /** The states of the records, by id. */
@@ -73,7 +73,7 @@ interface Case {
 
 const SETTLED = { a: "settled" };
 
-const CASES: readonly Case[] = [
+const CASES: readonly TwoPhaseCase[] = [
   { name: "pending: reserves its amount", steps: [[hold("5"), "granted"]], ends: ["0", "5"] },
   {
     name: "post all: moves the amount",
@@ -321,7 +321,7 @@ export function describeTwoPhase(name: string, open: OpenLedger): void {
     it.each(CASES)("$name", async ({ steps, ends: [settled, held], records = {} }) => {
       const { ledger, clock } = bench();
       const advance = (ms: number): void => clock.advance(ms);
-      const seen: (Outcome | undefined)[] = [];
+      const seen: (StepOutcome | undefined)[] = [];
       for (const [step, outcome] of steps) {
         const taken = await step.take({ ledger, advance });
         seen.push(outcome === undefined ? outcome : taken);
