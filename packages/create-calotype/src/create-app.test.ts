@@ -76,14 +76,15 @@ describe("without a terminal", () => {
   });
 });
 
-describe("with --packages", () => {
-  const pack = (...files: readonly string[]): string => {
-    const packages = join(folder, "packages");
-    mkdirSync(packages);
-    for (const file of files) writeFileSync(join(packages, file), "");
-    return packages;
-  };
+/** Makes a folder of tarballs without content. */
+function pack(...files: readonly string[]): string {
+  const packages = join(folder, "packages");
+  mkdirSync(packages);
+  for (const file of files) writeFileSync(join(packages, file), "");
+  return packages;
+}
 
+describe("with --packages", () => {
   it("installs the tarballs of the folder, also those of packages below the app's own", async () => {
     const packages = pack(
       "calotype-core-1.2.3.tgz",
