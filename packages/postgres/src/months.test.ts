@@ -68,6 +68,24 @@ await describeWithPostgres("the months of the records", ({ url, pool, nameSchema
     expect(await listPartitions(schema)).toHaveLength(4);
   });
 
+  it("are found by a delivery that was planned before they were made", async () => {
+    let missed = 0;
+    const missing = recordStatements(
+      pool,
+      () => undefined,
+      (sql, rows) => {
+        if (!sql.startsWith("WITH due") || missed > 0) return;
+        missed = rows.length;
+        for (const row of rows) row["record"] = null;
+      },
+    );
+    const { ledger } = open(nameSchema(), { pool: missing });
+    await ledger.hold(holdOf({ id: "req_1", time: MONTH_END }));
+    await ledger.settle(recordOf({ id: "req_1", time: MONTH_END }));
+    expect((await ledger.takeUndelivered(9, 1000)).map(({ id }) => id)).toEqual(["req_1"]);
+    expect(missed).toBe(1);
+  });
+
   it("are not made if a table that is no month has their name, and the sweep says so", async () => {
     const schema = nameSchema();
     await open(schema).ledger.ready();

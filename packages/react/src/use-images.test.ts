@@ -6,6 +6,7 @@ import { drawPng } from "../../conformance/src/clients/support/images.js";
 import { sentUpstream } from "../../conformance/src/clients/support/sent-upstream.js";
 import { listen } from "../../conformance/src/support/listen.js";
 import { CALLER_KEY, startGateway } from "../../conformance/src/support/test-gateway.js";
+import { isFull } from "../../conformance/src/support/test-run.js";
 import { useProviders } from "../../conformance/src/support/use-providers.js";
 import { bundlePage, REACT_VERSIONS } from "./testing/bundle-page.js";
 
@@ -20,7 +21,9 @@ afterAll(() => opened?.close());
 const posts = (requests: readonly string[]): readonly string[] =>
   requests.filter((request) => request.startsWith("POST"));
 
-describe.runIf(opened !== undefined).each(Object.keys(REACT_VERSIONS) as (keyof typeof REACT_VERSIONS)[])(
+const VERSIONS = Object.keys(REACT_VERSIONS) as (keyof typeof REACT_VERSIONS)[];
+
+describe.runIf(opened !== undefined).each(isFull() ? VERSIONS : VERSIONS.slice(0, 1))(
   "useImages in Chromium, in strict mode, with %s",
   async (version) => {
     const script = await bundlePage(version);

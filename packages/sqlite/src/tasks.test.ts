@@ -66,9 +66,13 @@ function plansOfTasks(): (readonly [sql: string, plan: string])[] {
   return plans;
 }
 
-/** This reads all rows, because it returns them. */
+/** These read all rows: they return them, or the studio shows them. Ended tasks are deleted after some days. */
 const WHOLE_TABLES: Readonly<Record<string, string>> = {
   "SELECT caller, endpoint FROM disabled_webhooks": "SCAN disabled_webhooks",
+  "SELECT sequence, id, request_id, caller, model, operation, status, created_at, expires_at, ended_at, '[]' AS images, NULL AS result, error FROM tasks WHERE (:caller IS NULL OR caller = :caller) AND (:statuses IS NULL OR status IN (SELECT value FROM json_each(:statuses))) ORDER BY sequence DESC LIMIT :limit":
+    "SCAN tasks; LIST SUBQUERY 1; SCAN json_each VIRTUAL TABLE INDEX 1:; CREATE BLOOM FILTER",
+  "SELECT status, count(*) AS tasks FROM tasks WHERE delete_at IS NULL GROUP BY status":
+    "SCAN tasks; USE TEMP B-TREE FOR GROUP BY",
 };
 
 describe("a statement of the tasks and the outbox scans no table", () => {

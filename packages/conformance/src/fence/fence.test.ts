@@ -94,7 +94,7 @@ const FIGURES: readonly (Counted | Bounded)[] = [
   { counts: "files at the root of core/src", today: 17, goal: 5, count: countRootFiles },
   {
     counts: "hundreds of lines of tests of the kernel, with conformance",
-    today: 925,
+    today: 926,
     goal: 700,
     count: countLinesOfTests,
   },

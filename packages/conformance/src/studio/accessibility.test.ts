@@ -23,7 +23,7 @@ interface Screen {
   readonly gateway?: Partial<GatewayOptions>;
   /** Default: a ledger with the requests of two weeks. */
   readonly isEmpty?: boolean;
-  /** True for a state that has no control of its own: only in the full run. */
+  /** True for a state that has no control of its own, or a dialog like another one: only in the full run. */
   readonly isRare?: boolean;
   /** What happens before the page is loaded. */
   readonly prepare?: (test: StudioPage, providers: Providers) => Promise<unknown>;
@@ -74,7 +74,7 @@ const BY_TOKEN = {
 
 const SCREENS: Readonly<Record<string, Screen>> = {
   usage: { path: "/usage", show: waitFor(".chart") },
-  "usage-empty": { path: "/usage", isEmpty: true, show: waitFor(".empty") },
+  "usage-empty": { isRare: true, path: "/usage", isEmpty: true, show: waitFor(".empty") },
   "usage-time": { path: "/usage?chart=time&by=endUser", isRare: true, show: waitFor(".chart") },
   "usage-filters": {
     path: "/usage?period=30d&caller=web-shop&outcomes=failed&by=tag&tagKey=team",
@@ -82,6 +82,7 @@ const SCREENS: Readonly<Record<string, Screen>> = {
   },
   "usage-no-match": { path: "/usage?caller=nobody", isRare: true, show: waitFor(".chips") },
   "usage-dates": {
+    isRare: true,
     path: "/usage",
     async show(page) {
       await page.locator(".view-head .segments button").last().click();
@@ -96,22 +97,28 @@ const SCREENS: Readonly<Record<string, Screen>> = {
   },
   "usage-no-record": { path: "/usage?request=none", isRare: true, show: waitFor("aside [role=status]") },
   "usage-loading": { path: "/prices", isRare: true, show: openStuck("/usage", "api/usage?*") },
-  "usage-failing": { path: "/prices", show: openFailing("/usage", "api/usage?*") },
+  "usage-failing": { isRare: true, path: "/prices", show: openFailing("/usage", "api/usage?*") },
 
   "usage-refused": { path: "/usage?list=refused", prepare: refuseSome, show: waitFor(".status.warn") },
 
   tasks: { path: "/tasks", isEmpty: true, gateway: WITH_TASKS, prepare: runTasks, show: waitFor("tbody") },
-  "tasks-empty": { path: "/tasks", isEmpty: true, show: waitFor(".empty") },
+  "tasks-empty": { isRare: true, path: "/tasks", isEmpty: true, show: waitFor(".empty") },
 
   channels: { path: "/channels", prepare: failChannels, show: waitFor(".status.bad") },
   channel: { path: "/channels?channel=ark", prepare: failChannels, show: waitFor("aside .channel-errors") },
-  "channel-pause": { path: "/channels", show: press(".channel-actions button", "[role=dialog] select") },
+  "channel-pause": {
+    isRare: true,
+    path: "/channels",
+    show: press(".channel-actions button", "[role=dialog] select"),
+  },
   "channel-resume": {
+    isRare: true,
     path: "/channels",
     prepare: ({ gateway }) => gateway.pauseChannel("ark"),
     show: press(".channel-actions button", "[role=dialog]"),
   },
   "channel-probe": {
+    isRare: true,
     path: "/channels",
     show: press(".channel-actions button:last-child", "[role=dialog] select"),
   },
@@ -127,6 +134,7 @@ const SCREENS: Readonly<Record<string, Screen>> = {
 
   callers: { path: "/callers", show: waitFor("tbody") },
   "callers-many": {
+    isRare: true,
     path: "/callers?page=2&caller=customer-7",
     prepare: createManyCallers,
     show: waitFor("aside .limit-list"),
@@ -136,11 +144,13 @@ const SCREENS: Readonly<Record<string, Screen>> = {
   caller: { path: "/callers?caller=customer-1", prepare: createCaller, show: waitFor("aside .history li") },
   "caller-create": { path: "/callers", show: press(".view-head button", "[role=dialog] input") },
   "caller-change": {
+    isRare: true,
     path: "/callers?caller=customer-1",
     prepare: createCaller,
     show: press("aside .actions button", "[role=dialog] input"),
   },
   "caller-rotate": {
+    isRare: true,
     path: "/callers?caller=customer-1",
     prepare: createCaller,
     show: press("aside .actions button:nth-child(2)", "[role=dialog] select"),
@@ -154,6 +164,7 @@ const SCREENS: Readonly<Record<string, Screen>> = {
     },
   },
   "caller-revoke": {
+    isRare: true,
     path: "/callers?caller=customer-1",
     prepare: createCaller,
     show: press("aside .actions button:nth-child(3)", "[role=dialog]"),
@@ -170,6 +181,7 @@ const SCREENS: Readonly<Record<string, Screen>> = {
     },
   },
   "prices-none": {
+    isRare: true,
     path: "/prices",
     gateway: { billing: undefined, callers: [] },
     isEmpty: true,
@@ -182,7 +194,7 @@ const SCREENS: Readonly<Record<string, Screen>> = {
   },
 
   try: { path: "/try", show: waitFor("textarea") },
-  "try-disabled": { path: "/try", hasNoPayer: true, show: waitFor("input[type=password]") },
+  "try-disabled": { isRare: true, path: "/try", hasNoPayer: true, show: waitFor("input[type=password]") },
   "try-made": { path: "/try", show: makeImage },
   "try-failed": {
     path: "/try",

@@ -25,10 +25,10 @@ describe.runIf(opened !== undefined)("the studio in Chromium", () => {
 
       await page.getByText("Try needs someone who pays.").waitFor();
       await page.getByLabel("API key").fill("wrong-key");
-      await page.getByRole("button", { name: "Use this key" }).click();
+      await page.getByRole("button", { name: "Use key" }).click();
       await page.getByText("The API key is wrong, or was revoked.").waitFor();
       await page.getByLabel("API key").fill(CALLER_KEY);
-      await page.getByRole("button", { name: "Use this key" }).click();
+      await page.getByRole("button", { name: "Use key" }).click();
       await page.getByLabel("Prompt").fill("a fox in a library");
       await page.getByText("at most 0.03").waitFor();
       await page.keyboard.press("Control+Enter");
@@ -106,7 +106,7 @@ describe.runIf(opened !== undefined)("the studio in Chromium", () => {
       await page.getByLabel("Prompt").fill("a fox");
       await page.getByRole("button", { name: "Make images" }).click();
 
-      await page.getByText("No image.").waitFor();
+      await page.getByText("no image", { exact: true }).waitFor();
       await page.getByText("The provider failed, or its response could not be used.").waitFor();
       await page.getByText("Charge 0", { exact: true }).waitFor();
       await shoot(page, "try-failed");
@@ -138,7 +138,7 @@ describe.runIf(opened !== undefined)("the studio in Chromium", () => {
       await page.getByRole("button", { name: "Stop" }).click();
       await page.getByText("Stopped.").waitFor();
       await page.reload();
-      await page.getByText("Before, in this browser").click();
+      await page.getByText("History", { exact: true }).click();
       await page.getByRole("button", { name: "a slow fox" }).click();
 
       expect(await page.getByLabel("Prompt").inputValue()).toBe("a slow fox");
@@ -173,6 +173,7 @@ describe.runIf(opened !== undefined)("the studio in Chromium", () => {
   it("changes language and theme, and remembers both", async () => {
     const { page } = await open({ path: "/channels" });
 
+    await page.getByRole("button", { name: "Settings" }).click();
     await page.getByLabel("Language").selectOption("zh");
     await page.getByRole("heading", { name: "渠道" }).waitFor();
     await page.getByLabel("主题").selectOption("dark");
@@ -184,7 +185,7 @@ describe.runIf(opened !== undefined)("the studio in Chromium", () => {
 
   it("says that the server does not respond, and tries again", async () => {
     const { page } = await open({ path: "/channels" });
-    await page.getByRole("cell", { name: "ark", exact: true }).waitFor();
+    await page.getByRole("link", { name: "ark", exact: true }).waitFor();
 
     await page.route("**/api/prices", (route) => route.abort());
     await page.getByRole("link", { name: "Prices" }).click();

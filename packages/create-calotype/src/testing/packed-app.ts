@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { globSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { basename, delimiter, dirname, join } from "node:path";
 import { PUBLISHED, pack } from "@calotype/conformance/support/packed-project";
 import type { AppChoices } from "../choices.js";
 
@@ -66,7 +66,8 @@ export function installApp(
   name: string,
   { framework, providers, store, signIn }: AppChoices,
 ): { folder: string; commands: readonly TimedCommand[] } {
-  const create = `npx --yes --prefer-offline ${packed.tarballs["create-calotype"]}`;
+  // npx runs a file that is named by an absolute path, and does not install it.
+  const create = `npx --yes --prefer-offline ./${basename(packed.tarballs["create-calotype"] ?? "")}`;
   const flags = `--framework ${framework} --providers ${providers.join(",")} --store ${store} --sign-in ${signIn} --yes`;
   const created = runTimed(`${create} ${name} ${flags} --packages .`, packed.folder);
   const folder = join(packed.folder, name);
