@@ -123,13 +123,13 @@ export function createOutbox(
    * month's records had moved there.
    */
   async function readMissed(rows: readonly Row[]): Promise<readonly Row[]> {
-    const missed = rows.filter((row) => row["record"] === null).map((row) => readText(row, "sequence"));
+    const missed = rows.filter((row) => row?.["record"] === null).map((row) => readText(row, "sequence"));
     if (missed.length === 0) return rows;
     const found = await database.run({
       sql: `SELECT l.sequence, ${RECORD_COLUMNS} FROM ${table} l ${joinRecord("l")} WHERE l.sequence = ANY ($1::bigint[])`,
       values: [missed],
     });
-    return [...rows.filter((row) => row["record"] !== null), ...found];
+    return [...rows.filter((row) => row?.["record"] !== null), ...found];
   }
 
   async function leaseMessages({ limit, leaseMs, except = [] }: LeaseOptions): Promise<WebhookEntry[]> {
