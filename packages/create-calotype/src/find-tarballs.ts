@@ -36,7 +36,7 @@ function readNames(folder: string): string[] {
     return readdirSync(folder);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code === "ENOENT" || code === "ENOTDIR") throw new TarballsError(`${folder} is no folder.`);
+    if (code === "ENOENT" || code === "ENOTDIR") throw new TarballsError(`${folder} is not a folder.`);
     throw error;
   }
 }

@@ -224,7 +224,7 @@ async function writeRows(
       const { rows, next }: Page = await reading;
       if (next !== undefined) {
         reading = source.read(table, scope, next);
-        // If the write fails, nobody awaits it.
+        // If the write fails, this promise is not awaited.
         reading.catch(() => undefined);
       }
       if (rows.length > 0) {

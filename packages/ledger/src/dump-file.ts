@@ -247,7 +247,7 @@ function parseLine(line: string): JsonLine {
 
 function checkHead(value: JsonLine): void {
   if (Array.isArray(value) || !("calotype" in value) || value["calotype"] !== "ledger") {
-    throw new Error("the file is no dump of a ledger");
+    throw new Error("the file is not a dump of a ledger");
   }
   if (value["version"] !== VERSION) {
     throw new Error(`the dump has version ${String(value["version"])}, this command knows ${VERSION}`);

@@ -179,7 +179,7 @@ describe("a dump", () => {
       "is not complete",
     ],
     ["a row", (text: string) => text.replace(/^\["req_1".*\n/m, ""), "the dump has 9 rows and not 10"],
-    ["its first line", (text: string) => text.slice(text.indexOf("\n") + 1), "no dump of a ledger"],
+    ["its first line", (text: string) => text.slice(text.indexOf("\n") + 1), "not a dump of a ledger"],
     [
       "the end of a line",
       (text: string) => text.replace(/^(\["req_1".*)....\n/m, "$1\n"),

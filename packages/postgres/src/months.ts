@@ -53,7 +53,7 @@ export function createMonthKeeper(
         wasMade = false;
       } catch (error) {
         if (codeOf(error) === IS_LOCKED) return false;
-        // Twice in a row, it is a table that is no month.
+        // Twice in a row, the name belongs to a table that is not a month.
         if (codeOf(error) !== IS_MADE || wasMade) throw error;
         wasMade = true;
       }

@@ -63,7 +63,7 @@ export function rewriteLinks(md: MarkdownRenderer, revision: string): void {
   });
 }
 
-/** A cell of the head of a table without words is no header, which screen readers would announce. */
+/** A cell without words in the head of a table is not a header: screen readers would announce it. */
 export function leaveOutEmptyHeaders(md: MarkdownRenderer): void {
   md.core.ruler.push("empty-headers", ({ tokens }) => {
     for (const [index, token] of tokens.entries()) {

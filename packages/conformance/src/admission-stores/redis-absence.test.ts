@@ -14,10 +14,10 @@ import {
   slotOf,
   windowOf,
 } from "../admission-suite/requests.js";
-import { startLossyProxy } from "../support/lossy-proxy.js";
 import { describeWithService } from "../support/needs-service.js";
 import { REDIS_SERVER, type RedisServer, startRedisServer } from "../support/redis-server.js";
 import { PATIENT_SECONDS, type RedisClient } from "../support/redis-service.js";
+import { startTcpRelay } from "../support/tcp-relay.js";
 
 type Connect = (url: string) => Promise<{ client: RedisClient; close: () => void }>;
 
@@ -87,9 +87,9 @@ await describeWithService(REDIS_SERVER, (program) => {
   /** Sends a request whose connection breaks before the first reply, so that the client sends it again. */
   async function sendTwice(limit: number) {
     const { server, client } = await open(connectIoredis);
-    const proxy = await startLossyProxy(server.port);
-    ends.push(() => proxy.close());
-    const throughProxy = await connectIoredis(proxy.url);
+    const relay = await startTcpRelay({ host: "127.0.0.1", port: server.port });
+    ends.push(() => relay.close());
+    const throughProxy = await connectIoredis(`redis://127.0.0.1:${relay.port}`);
     ends.push(throughProxy.close);
     const store = createRedisAdmissionStore({
       client: throughProxy.client,
@@ -99,7 +99,7 @@ await describeWithService(REDIS_SERVER, (program) => {
     await kindOf(other, {}); // Redis has the script
     const whole = { windows: [windowOf({ limit })], concurrency: [slotOf()], idempotency: idempotencyOf() };
     const request = requestOf(whole);
-    proxy.loseNextResponse();
+    relay.loseNextReply();
     return { store, other, request, kind: (await store.admit(request)).kind };
   }
 

@@ -13,9 +13,9 @@ import {
 import { PGBOUNCER, startPgBouncer } from "../support/pgbouncer.js";
 import { findMaster, startRedisCluster } from "../support/redis-cluster.js";
 import { REDIS_SERVER } from "../support/redis-server.js";
-import { type Relay, startRelay } from "../support/relay.js";
 import { POSTGRES, REDIS, type Service, urlOf } from "../support/service.js";
 import { MOUNT, mountSmallDisk } from "../support/small-disk.js";
+import { startTcpRelay, type TcpRelay } from "../support/tcp-relay.js";
 import { SEED } from "../support/test-run.js";
 import { type DayReport, spendDay, spendDayWithTasks } from "./spend-day.js";
 
@@ -289,26 +289,26 @@ async function failOver(
   { isSynchronous, spend = spendDay }: { readonly isSynchronous: boolean; readonly spend?: typeof spendDay },
 ): Promise<DayReport> {
   const servers: PostgresServer[] = [];
-  const relays: Relay[] = [];
+  const relays: TcpRelay[] = [];
   try {
     let primary = await startPostgresServer(programs());
     servers.push(primary);
-    const relay = await startRelay(primary.port);
+    const relay = await startTcpRelay({ host: "127.0.0.1", port: primary.port });
     relays.push(relay);
     const failOnce = async (): Promise<void> => {
-      const stream = await startRelay(primary.port);
+      const stream = await startTcpRelay({ host: "127.0.0.1", port: primary.port });
       relays.push(stream);
       const replica = await startPostgresReplica(programs(), stream.port, "replica");
       servers.push(replica);
       await untilStreaming(primary.url, isSynchronous);
       await sleep(500);
       if (!isSynchronous) {
-        stream.loseReplies();
+        await stream.set("deaf");
         await sleep(500);
       }
       // The primary commits, and nobody learns of it.
       const enough = relay.lost() + 4;
-      relay.loseReplies();
+      await relay.set("deaf");
       await vi.waitUntil(() => relay.lost() >= enough, { timeout: 30_000, interval: 10 });
       await primary.stop("immediate");
       await replica.promote();
@@ -325,7 +325,7 @@ async function failOver(
       },
     });
   } finally {
-    for (const relay of relays) relay.close();
+    for (const relay of relays) await relay.close();
     for (const server of servers) await server.remove();
   }
 }

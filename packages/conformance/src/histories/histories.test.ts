@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { describeWithService } from "../support/needs-service.js";
 import { POSTGRES } from "../support/service.js";
 import { SEED } from "../support/test-run.js";
-import { findProblems } from "./find-problems.js";
+import { findProblems } from "./check-history.js";
 import type { Round } from "./run-round.js";
 
 const ROUND: Omit<Round, "ledger"> = {

@@ -112,7 +112,7 @@ function findComponents(nodes: readonly Node[]): readonly ReadonlySet<Node>[] {
   return components;
 }
 
-/** A short cycle through the first node of a component that is no moment. */
+/** A short cycle through the first node of a component that is not a moment. */
 function describeCycle(component: ReadonlySet<Node>): string {
   const start = [...component].find(({ label }) => label !== undefined);
   if (start === undefined) throw new TypeError("Moments alone have no cycle.");

@@ -2,8 +2,8 @@ import { expect, it } from "vitest";
 import { createRandom } from "../fleet-simulation/create-random.js";
 import { canUse, POSTGRES, urlOf } from "../support/service.js";
 import { SEED } from "../support/test-run.js";
+import { findProblems } from "./check-history.js";
 import { drawRound } from "./draw-round.js";
-import { findProblems } from "./find-problems.js";
 
 const MINUTES_MS = 600_000;
 /** The time of the last round. */

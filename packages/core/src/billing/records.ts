@@ -284,8 +284,8 @@ export function toSettledRecord(
   if (outcome.upstreamRequestId !== undefined) record.upstreamRequestId = outcome.upstreamRequestId;
   if (outcome.upstreamRequestIds !== undefined) record.upstreamRequestIds = outcome.upstreamRequestIds;
   const { costs, marks } = sentTo;
-  const listed = marks?.list(images) ?? [];
-  if (listed.length > 0) record.marks = listed;
+  const listed = marks?.list(images);
+  if (listed !== undefined && listed.length > 0) record.marks = listed;
   if (costs === undefined) return record;
   const { calls = [{ sentTo, outcome, bounds: request.bounds }] } = outcome;
   return { ...record, ...costs.sum(request.model, calls) };

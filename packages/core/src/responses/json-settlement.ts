@@ -86,7 +86,8 @@ export async function refuseCoding(
   return error;
 }
 
-interface Ended {
+/** How the only call of a request ended. */
+export interface Ended {
   readonly status: number;
   readonly error: GatewayError | undefined;
   /** The images that the client gets. */

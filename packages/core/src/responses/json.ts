@@ -18,6 +18,7 @@ import { ImageBudget } from "./image-budget.js";
 import type { Piece, PlainPiece } from "./image-stage.js";
 import { OnlyReading } from "./json-reading.js";
 import {
+  type Ended,
   fail,
   findRelayError,
   refuseCoding,
@@ -171,34 +172,34 @@ async function respondWithHeld(reading: OnlyReading, pieces: readonly Piece[]): 
     return sendPieces(reading, pieces);
   }
   if (refusal !== undefined) call.report.failed(refusal);
-  const end = (): Promise<void> =>
-    settle(reading, { status: 200, error: refusal, images: reader.facts.images, isConclusive: true });
+  const ended: Ended = { status: 200, error: refusal, images: reader.facts.images, isConclusive: true };
   // The record says which images were marked, which is known when they have been downloaded.
   const endsLater = reading.success.marks !== undefined && plain === undefined;
-  if (!endsLater) await end();
+  if (!endsLater) await settle(reading, ended);
   const text =
     plain === undefined
-      ? await renderHeld(reading, pieces, endsLater ? end : undefined)
+      ? await renderHeld(reading, pieces, endsLater ? ended : undefined)
       : joinText([...plain, ...reader.end([])]);
   const body = refusal === undefined ? text : parts.redact(text);
   return renderJson(body, toContext(call));
 }
 
 /**
- * @param end settles the call, if that was not done before
+ * @param ended how the call ended, if it was not settled before
  * @throws GatewayError if every image was refused
  */
 async function renderHeld(
-  { reader, isNative, staged, delivery, output }: OnlyReading,
+  reading: OnlyReading,
   pieces: readonly Piece[],
-  end: (() => Promise<void>) | undefined,
+  ended: Ended | undefined,
 ): Promise<string> {
+  const { reader, isNative, staged, delivery, output } = reading;
   let delivered: readonly PlainPiece[];
   try {
     if (isNative && staged !== undefined) return await staged.rewriteJson(pieces);
     delivered = await deliverPieces(output, pieces);
   } finally {
-    if (end !== undefined) await end();
+    if (ended !== undefined) await settle(reading, ended);
   }
   const refusal = delivery.errors.findRefusal(reader.facts.images);
   if (refusal !== undefined) throw refusal;

@@ -152,14 +152,15 @@ export async function dispatch(
     const isRepeated = !isNothingMade;
     const attempt = new Attempt(prepared, sent, parts);
     const outcome = await attempt.send(commit);
-    const { response, accepted } = outcome;
     if (outcome.failure === undefined) {
       attempt.succeed(outcome.response, outcome.parsed);
       attempts.push(attempt.report());
       const { openProbe, observed, parsed, marks } = attempt;
-      const last = { route, attempts, isRepeated, parsed, marks, openProbe, observed };
-      return toSuccess({ ...last, response: outcome.response }, sent, parts);
+      const { response } = outcome;
+      const last = { route, attempts, isRepeated, response, parsed, marks, openProbe, observed };
+      return toSuccess(last, sent, parts);
     }
+    const { response, accepted } = outcome;
     const failure = attempt.fail(outcome.failure, response);
     attempts.push(attempt.report());
     if (failure.kind !== "unreachable") hasReached = true;

@@ -266,7 +266,7 @@ class PassingImage {
   }
 
   #write(bytes: readonly Uint8Array[]): readonly Uint8Array[] {
-    // What is no image at all is passed on as it was sent.
+    // What is not an image is passed on as it was sent.
     if (this.#marker.isKnownFormat) this.#raw = [];
     if (this.#marker.result === undefined) return [];
     if (this.#mode === undefined) {
