@@ -15,6 +15,11 @@ export class ImageErrors {
     return this.#errors.toSorted((a, b) => a.index - b.index);
   }
 
+  /** The error of the image with this index. */
+  find(index: number): ResultError | undefined {
+    return this.#errors.find((error) => error.index === index);
+  }
+
   /**
    * Adds the error of an image that could not be downloaded.
    *

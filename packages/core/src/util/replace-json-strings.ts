@@ -3,7 +3,7 @@
  * stays as it is.
  *
  * @param text JSON, or a line of JSON
- * @param replacements what each string becomes
+ * @param replacements what is written in place of each string and its quotes, as JSON
  */
 export function replaceJsonStrings(text: string, replacements: ReadonlyMap<string, string>): string {
   let written = "";
@@ -14,7 +14,7 @@ export function replaceJsonStrings(text: string, replacements: ReadonlyMap<strin
     if (end === -1) break;
     const replacement = replacements.get(read(text.slice(start + 1, end)));
     if (replacement !== undefined) {
-      written += text.slice(copied, start) + JSON.stringify(replacement);
+      written += text.slice(copied, start) + replacement;
       copied = end + 1;
     }
     start = text.indexOf('"', end + 1);

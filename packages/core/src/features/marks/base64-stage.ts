@@ -10,12 +10,19 @@ export interface FoundImage {
   readonly type: string | undefined;
 }
 
+/** What is written in place of an image. */
+export interface Substitute {
+  readonly base64: string;
+  /** JSON of more members of its object, with a comma before each. Default: none. */
+  readonly members?: string;
+}
+
 /** What the stage needs of the call. */
 export interface Base64Handler {
   /** Opens the marker of an image. */
   open(): ImageMarker;
-  /** The result of an image is known. Returns what is written in place of its base64. `undefined`: the image itself. */
-  decided(marker: ImageMarker, found: FoundImage): string | undefined;
+  /** The result of an image is known. Returns what is written in its place. `undefined`: the image itself. */
+  decided(marker: ImageMarker, found: FoundImage): Substitute | undefined;
   /** The string of an image has ended. */
   ended(marker: ImageMarker, found: FoundImage): void;
 }
@@ -187,10 +194,14 @@ export class Base64Stage implements ChunkStage {
     if (part.length > 0) this.#output.push(...(this.#image?.push(part) ?? [part]));
     if (end === -1) return chunk.length;
     if (this.#image !== undefined) this.#output.push(...this.#image.end());
+    const members = this.#open.at(-1) === OPEN_BRACE ? this.#image?.members : undefined;
     this.#image = undefined;
     this.#state = "outside";
     this.#isEscaped = false;
-    if (chunk[end] === QUOTE) this.#output.push(chunk.subarray(end, end + 1));
+    if (chunk[end] === QUOTE) {
+      this.#output.push(chunk.subarray(end, end + 1));
+      if (members !== undefined) this.#output.push(encodeText(members));
+    }
     // A line feed is read again, between strings.
     return chunk[end] === QUOTE ? end + 1 : end;
   }
@@ -226,6 +237,8 @@ class PassingImage {
   readonly #marker: ImageMarker;
   /** The base64 so far, as it was sent, until the format of the image is known. */
   #raw: Uint8Array[] = [];
+  /** Written after the string of an image that is withheld. */
+  members: string | undefined;
   /** How the rest passes. `undefined` until the result is known. */
   #mode: "encoded" | "as sent" | "withheld" | undefined;
 
@@ -273,7 +286,8 @@ class PassingImage {
       const replacement = this.#handler.decided(this.#marker, this.#found);
       this.#mode =
         replacement !== undefined ? "withheld" : this.#marker.isKnownFormat ? "encoded" : "as sent";
-      if (replacement !== undefined) return [encodeText(replacement)];
+      this.members = replacement?.members;
+      if (replacement !== undefined) return [encodeText(replacement.base64)];
       if (this.#mode === "as sent") return this.#raw;
     }
     if (this.#mode !== "encoded" || bytes.length === 0) return [];

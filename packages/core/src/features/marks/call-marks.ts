@@ -5,7 +5,7 @@ import { WithheldError } from "../../upstream/image-marks.js";
 import { isLabelledAsEvents } from "../../upstream/read.js";
 import type { Transport, TransportResponse } from "../../upstream/transport.js";
 import { openFlow, StagedFlow } from "../../util/chunk-flow.js";
-import { Base64Stage, type FoundImage } from "./base64-stage.js";
+import { Base64Stage, type FoundImage, type Substitute } from "./base64-stage.js";
 import { ImageMarker, markImage } from "./image-marker.js";
 import type { Mark } from "./mark.js";
 
@@ -139,18 +139,19 @@ export class AttemptMarks implements CallMarks {
   }
 
   /**
-   * Returns what is written in place of the base64 of an image that is withheld. Drafts and a provider's own JSON are not read
-   * before they are sent, so these are empty.
+   * Returns what is written in place of an image that is withheld. Drafts and a provider's own JSON are not read before they are
+   * sent, so these are empty. In JSON, the error is beside the image.
    */
-  #decide(marker: ImageMarker, found: FoundImage, { headers }: TransportResponse): string | undefined {
+  #decide(marker: ImageMarker, found: FoundImage, { headers }: TransportResponse): Substitute | undefined {
     if (marker.result === "marked") this.marked++;
     if (!this.#isWithheld(marker)) return undefined;
-    if (this.#isDraft(found)) return "";
+    if (this.#isDraft(found)) return { base64: "" };
     if (this.#options.request.operation === "native" && !isLabelledAsEvents(headers)) {
       this.#emptied++;
-      return "";
+      const { code, message } = createWithheldError(marker.result);
+      return { base64: "", members: `,"error":${JSON.stringify({ code, message })}` };
     }
-    return `${this.#token}${marker.result?.replaceAll("_", "0")}`;
+    return { base64: `${this.#token}${marker.result?.replaceAll("_", "0")}` };
   }
 
   #isWithheld({ result }: ImageMarker): boolean {

@@ -139,12 +139,14 @@ const generate = (model: string, fields: JsonObject): JsonObject => ({ model, pr
 const BASE64 = { response_format: "b64_json" };
 const MAX_2 = { sequential_image_generation: "auto", sequential_image_generation_options: { max_images: 2 } };
 
+const NATIVE = generate(SEEDREAM, { ...MAX_2, ...BASE64 });
+
 const WAYS: Readonly<Record<string, Way>> = {
   "base64 in JSON": { body: generate(SEEDREAM, { n: 2, ...BASE64 }) },
   "base64 of links": { body: generate(QWEN, { n: 2, ...BASE64 }) },
   "base64 of several calls": { body: generate(SINGLE, { n: 2, ...BASE64 }) },
   "base64 of Gemini": { body: generate(GEMINI, {}), images: 1 },
-  "base64 in the provider's own JSON": { body: generate(SEEDREAM, { ...MAX_2, ...BASE64 }), isNative: true },
+  "base64 in the provider's own JSON": { body: NATIVE, isNative: true },
   "events of the provider": {
     body: generate(SEEDREAM, { ...MAX_2, stream: true, ...BASE64 }),
     isNative: true,
@@ -247,10 +249,9 @@ describe.each(Object.entries(WAYS))("%s", (_name, way) => {
     expect(seen.marks).toEqual(made.map(() => "c2pa"));
     expect(seen.charge).toBe(way.images === 1 ? "0.1" : "0.2");
     expect(seen.text).not.toContain("withheld");
-    // A provider's own JSON stays as it is, without the image.
-    const isJson = way.events === undefined;
-    expect(seen.text.includes("image_not_marked")).toBe(way.isNative !== true || !isJson);
-    expect(seen.status).toBe(way.isNative !== true && isJson ? 502 : 200);
+    expect(seen.text).toContain('"code":"image_not_marked"');
+    // A provider's own JSON and its events stay as they are, with errors in place of the images.
+    expect(seen.status).toBe(way.isNative !== true && way.events === undefined ? 502 : 200);
   });
 
   it.skipIf(way.images === 1)(
@@ -260,11 +261,35 @@ describe.each(Object.entries(WAYS))("%s", (_name, way) => {
       expect(seen.images.filter((image) => image !== "")).toEqual([marked(PNG, seen.id)]);
       expect(seen.charge).toBe("0.2");
       expect(seen.status).toBe(200);
-      const hasErrors = way.events === undefined && way.isNative !== true;
-      expect(seen.text.includes('"code":"image_not_marked"')).toBe(hasErrors);
+      expect(seen.text.match(/"code":"image_not_marked"/g)).toHaveLength(1);
       expect(seen.text).not.toContain("withheld");
     },
   );
+});
+
+it("says in a provider's own JSON which image is withheld", async () => {
+  const { text } = await send({ body: NATIVE, isNative: true }, [PNG, C2PA], true);
+  const error = { code: "image_not_marked", message: expect.stringContaining("C2PA") };
+  expect(readItems(text, undefined)).toEqual([
+    { b64_json: expect.any(String), size: "1x1" },
+    { b64_json: "", error, size: "1x1" },
+  ]);
+});
+
+it("does not count withheld images as failures of the channel", async () => {
+  const seen = await send({ body: NATIVE, isNative: true }, [C2PA, C2PA], true, 20);
+  expect([seen.status, seen.charge]).toEqual([200, "0.2"]);
+});
+
+it.each([
+  [SEEDREAM, { type: "image_generation.partial_failed", image_index: 1 }, "error"],
+  [GPT, { type: "image_generation.usage", usage: { output_tokens: 9 } }, "extra.errors.0"],
+])("has an event for the withheld image in a stream of %s", async (model, members, path) => {
+  const way = Object.values(WAYS).find(({ body, events }) => body["model"] === model && events !== undefined);
+  const { text } = await send(way ?? { body: {} }, [PNG, C2PA], true);
+  const failed = readItems(text, members.type);
+  expect(failed).toMatchObject([members]);
+  expect(failed[0]).toHaveProperty(`${path}.code`, "image_not_marked");
 });
 
 describe("without a store", () => {

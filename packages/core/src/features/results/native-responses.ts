@@ -6,23 +6,27 @@ import { deliverAll } from "../../responses/linked-images.js";
 import { isPlain } from "../../responses/pieces.js";
 import { HEARTBEAT, type StreamTranslation } from "../../responses/sse.js";
 import { EventObject } from "../../responses/stream-images.js";
-import type { ResultImage } from "../../types.js";
+import type { ResultError, ResultImage } from "../../types.js";
 import { TransportError } from "../../upstream/transport.js";
 import { createHeldBytes } from "../../util/held-bytes.js";
-import { isJsonObject } from "../../util/json.js";
+import { isJsonObject, type JsonObject } from "../../util/json.js";
 import { replaceJsonStrings } from "../../util/replace-json-strings.js";
 import { encodeText } from "../../util/utf8.js";
 
 const decoder = /* @__PURE__ */ new TextDecoder();
 
-/** A provider's own JSON, in which the images have the links of the store. An image that was refused is empty. */
+/** A provider's own JSON, in which the images have the links of the store. An image that was refused is empty, and has an `error`. */
 export async function rewriteJson(delivery: ImageDelivery, pieces: readonly Piece[]): Promise<string> {
   const images = joinImages(pieces);
   const delivered = await deliverAll(delivery, images);
   const text = pieces.filter(isPlain).map(decodePiece).join("");
   return replaceJsonStrings(
     text,
-    new Map(images.flatMap(({ image }, at) => listChanges(image, delivered[at]))),
+    new Map(
+      images.flatMap(({ image, index }, at) =>
+        listChanges(image, delivered[at], delivery.errors.find(index)),
+      ),
+    ),
   );
 }
 
@@ -49,17 +53,23 @@ function joinImages(pieces: readonly Piece[]): readonly WholeImage[] {
 }
 
 /**
- * The strings of a provider's image that differ in the delivered one, before and after.
+ * The strings of a provider's image, and the JSON that is written in place of each.
  *
- * @param after `undefined` if the image is not delivered
+ * @param after `undefined` if the image is not delivered. It is then empty, with an error after its first string, which is the value
+ * of a member
  */
 function listChanges(
   before: ResultImage,
   after: ResultImage | undefined,
-): readonly (readonly [before: string, after: string])[] {
+  error: ResultError | undefined,
+): readonly (readonly [before: string, json: string])[] {
+  let member = after === undefined && error !== undefined ? `,"error":${JSON.stringify(toShown(error))}` : "";
   return (["url", "b64_json"] as const).flatMap((name) => {
     const string = before[name];
-    return typeof string === "string" && string !== "" ? [[string, after?.[name] ?? ""] as const] : [];
+    if (typeof string !== "string" || string === "") return [];
+    const json = JSON.stringify(after?.[name] ?? "") + member;
+    member = "";
+    return [[string, json] as const];
   });
 }
 
@@ -77,10 +87,11 @@ const MAX_EVENT_BYTES = 96 * 1024 * 1024;
 /**
  * Stores the images of a provider's stream while it is relayed. An event keeps everything but its link. Long base64 goes to
  * the client and into the store at the same time. With the operator's `afterImage`, an event is held until that function has
- * seen its image; the event of a refused image is left out. Line ends become LF.
+ * seen its image; the event of a refused image becomes one of an image that failed. Line ends become LF.
  */
 export class NativeStream implements StreamTranslation {
   readonly #delivery: NativeDelivery;
+  readonly #shape: StreamShape;
   readonly #renderFailure: (error: unknown) => string;
   readonly #lines: EventLines;
   /** The event so far, unless it is sent while it arrives. */
@@ -93,6 +104,7 @@ export class NativeStream implements StreamTranslation {
   /** @param renderFailure renders the event for a stream that broke off between two events */
   constructor(delivery: NativeDelivery, shape: StreamShape, renderFailure: (error: unknown) => string) {
     this.#delivery = delivery;
+    this.#shape = shape;
     this.#renderFailure = renderFailure;
     this.#lines = new EventLines({
       onBytes: (bytes) => this.#addBytes(bytes),
@@ -181,17 +193,24 @@ export class NativeStream implements StreamTranslation {
     return undefined;
   }
 
-  /** A whole event with the delivered image. `undefined` if the operator refused it. */
+  /** A whole event with the delivered image. If it was refused, the provider's event of an image that failed. */
   async #deliverEvent(text: string, part: ImagePart): Promise<Uint8Array | undefined> {
     const image = part.kind === "image" ? part.image : readData(text);
     if (part.kind === "begin" || part.kind === "base64") return encodeText(text);
     const delivered = await this.#delivery.deliver(image, part.index);
-    if (delivered === undefined) return undefined;
-    const changes = new Map(listChanges(image, delivered));
+    if (delivered === undefined) return this.#writeRefused(readData(text), part.index);
+    const changes = new Map(listChanges(image, delivered, undefined));
     const lines = text.split("\n");
     return encodeText(
       lines.map((line) => (isData(line) ? replaceJsonStrings(line, changes) : line)).join("\n"),
     );
+  }
+
+  #writeRefused(event: JsonObject, index: number): Uint8Array | undefined {
+    const error = this.#delivery.errors.find(index);
+    if (error === undefined) return undefined;
+    const failed = toFailedEvent(this.#shape, event, error);
+    return encodeText(`event: ${String(failed["type"])}\ndata: ${JSON.stringify(failed)}\n\n`);
   }
 }
 
@@ -206,8 +225,23 @@ type Step =
   | { readonly part: ImagePart }
   | { readonly event: Uint8Array; readonly part: ImagePart };
 
+/**
+ * The event of an image that failed. Ark's own, or for OpenAI, which has none, the event of the gateway with the usage, so that the
+ * sum over all events stays right.
+ */
+function toFailedEvent({ leftOut, format }: StreamShape, event: JsonObject, error: ResultError): JsonObject {
+  const kept = Object.fromEntries(leftOut.map((name) => [name, event[name]]));
+  if (format !== "openai") return { ...kept, type: "image_generation.partial_failed", error: toShown(error) };
+  return { ...kept, type: String(event["type"]).replace("completed", "usage"), extra: { errors: [error] } };
+}
+
+const toShown = ({ code, message }: ResultError): Pick<ResultError, "code" | "message"> => ({
+  code,
+  message,
+});
+
 /** The data of an event that was held. */
-function readData(text: string): { readonly url?: string; readonly b64_json?: string } {
+function readData(text: string): JsonObject {
   const lines = text.split("\n").filter(isData);
   const value: unknown = JSON.parse(lines.map((line) => line.slice("data:".length)).join("\n"));
   return isJsonObject(value) ? value : {};
