@@ -209,14 +209,17 @@ export class Base64Stage implements ChunkStage {
   /** The index of the quote, or in events of the line feed, that ends a string. -1: it goes on. */
   #findEnd(chunk: Uint8Array, from: number): number {
     let at = from;
+    /** Up to here there is no line feed. */
+    let searched = from;
     while (true) {
       if (this.#isEscaped && at < chunk.length) at++;
       this.#isEscaped = false;
       const quote = chunk.indexOf(QUOTE, at);
       const end = quote === -1 ? chunk.length : quote;
       if (this.#isEvents === true) {
-        const line = chunk.subarray(from, end).indexOf(LINE_FEED);
-        if (line !== -1) return from + line;
+        const line = chunk.subarray(searched, end).indexOf(LINE_FEED);
+        if (line !== -1) return searched + line;
+        searched = end;
       }
       let backslashes = 0;
       while (end - backslashes > at && chunk[end - backslashes - 1] === BACKSLASH) backslashes++;

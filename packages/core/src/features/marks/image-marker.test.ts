@@ -182,6 +182,15 @@ describe("marks that an image has", () => {
   });
 });
 
+it.each([
+  ["JPEG", createJpeg({ before: [{ type: "\u00e1", data: "Exif\0\0ASCII\0\0\0a cat, AIGC style" }] })],
+  ["PNG", createPng({ before: [{ type: "eXIf", data: "ASCII\0\0\0a cat, AIGC style" }] })],
+  ["WebP", createWebp({ after: [{ type: "EXIF", data: "ASCII\0\0\0a cat, AIGC style" }] })],
+])("takes a prompt in the Exif of a %s for no mark", (_name, image) => {
+  const text = toText(markImage(image, BOTH).image);
+  expect(count(text, `<TC260:AIGC>${AIGC}</TC260:AIGC>`)).toBe(1);
+});
+
 it("uses the padding of XMP if a JPEG has no room besides", () => {
   const padded = XMP.replace("<?xpacket end", `${" ".repeat(64_700)}<?xpacket end`);
   const { image, result } = markImage(createJpeg({ before: [xmpOfJpeg(padded)] }), BOTH);
@@ -199,6 +208,34 @@ it.each([
   expect(result).toBe("marked");
   expect(text).toContain("<dc:source>A &amp; B</dc:source>");
   expect([count(text, "XML:com.adobe.xmp"), count(text, SOURCE_TYPE)]).toEqual([1, 1]);
+});
+
+it.each([
+  ["an attribute of many letters", XMP.replace("<dc:source>", `<dc:x ${"a".repeat(100_000)}><dc:source>`)],
+  ["a description of many letters", XMP.replace('rdf:about="uuid:1"', "a".repeat(100_000))],
+  [
+    "many properties with the name of a mark",
+    XMP.replace("<dc:source>", `${"<a:AIGC/>".repeat(80_000)}<dc:source>`),
+  ],
+])("reads XMP with %s in a moment", (_what, xmp) => {
+  const image = createPng({ before: [xmpOfPng(xmp)] });
+  const begun = performance.now();
+  expect(markImage(image, BOTH).result).toBe("marked");
+  expect(performance.now() - begun).toBeLessThan(3_000);
+});
+
+it("reads a PNG of many chunks that arrives in small pieces in a moment", () => {
+  const image = createPng({
+    before: Array.from({ length: 4_000 }, () => ({ type: "zTXt", data: "x".repeat(1_000) })),
+  });
+  const marker = new ImageMarker(EU, undefined);
+  const pieces: Uint8Array[] = [];
+  const begun = performance.now();
+  for (let at = 0; at < image.length; at += 500) pieces.push(...marker.push(image.subarray(at, at + 500)));
+  pieces.push(...marker.end());
+  expect(performance.now() - begun).toBeLessThan(3_000);
+  expect(marker.result).toBe("marked");
+  expect(Buffer.compare(Buffer.concat(pieces), markImage(image, EU).image)).toBe(0);
 });
 
 it("keeps extended XMP", () => {

@@ -11,6 +11,8 @@ import { MAX_WEBP_BYTES, readWebp } from "./webp.js";
 const MAX_HEAD_BYTES = 4 * 1024 * 1024;
 /** The number of bytes that tell the format of an image. */
 const SIGNATURE_BYTES = 12;
+/** The bytes up to which the beginning of an image is read again with each piece. Beyond, it must have grown by a quarter. */
+const SMALL_HEAD_BYTES = 64 * 1024;
 
 /**
  * Marks one image while its bytes pass. It holds the bytes before the pixels, where the metadata is, and the whole of a WebP image.
@@ -62,7 +64,9 @@ export class ImageMarker {
   /** Returns what is passed on at the end of the image. */
   end(): readonly Uint8Array[] {
     if (this.#result !== undefined) return [];
-    return this.#pass("broken", this.#held);
+    // More may have arrived than was read.
+    const passed = this.#heldBytes < SIGNATURE_BYTES ? [] : this.#read();
+    return this.result === undefined ? this.#pass("broken", this.#held) : passed;
   }
 
   /** Nothing more comes, and nothing is held any more. */
@@ -84,7 +88,8 @@ export class ImageMarker {
       if (result.changes !== undefined && bytes[0] === PNG_SIGNATURE[0]) this.#openTail(bytes);
       return this.#pass(result.mark, result.changes ? applyChanges(bytes, result.changes) : [bytes]);
     }
-    this.#needs = result.needs;
+    const grown = this.#heldBytes <= SMALL_HEAD_BYTES ? 0 : Math.ceil(1.25 * this.#heldBytes);
+    this.#needs = Math.max(result.needs, grown);
     if (result.needs > (isWebp ? MAX_WEBP_BYTES : MAX_HEAD_BYTES)) return this.#pass("too_large", [bytes]);
     return [];
   }

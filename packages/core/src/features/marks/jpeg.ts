@@ -1,7 +1,7 @@
 import { joinChunks } from "../../util/join-chunks.js";
 import { encodeText } from "../../util/utf8.js";
 import { containsText, type HeadChange, type HeadResult, hasText, MAX_PARTS, viewOf } from "./head.js";
-import type { Mark } from "./mark.js";
+import { AIGC_MEMBER, type Mark } from "./mark.js";
 import { markXmp, withoutPadding } from "./xmp.js";
 
 const XMP = "http://ns.adobe.com/xap/1.0/\0";
@@ -51,7 +51,7 @@ export function readJpeg(bytes: Uint8Array, mark: Mark): HeadResult {
     const isExif = marker === APP1 && hasText(content, EXIF);
     isBeginning &&= marker === APP0 || isExif;
     if (isBeginning) place = end;
-    if (isExif) hasAigc ||= containsText(content, "AIGC");
+    if (isExif) hasAigc ||= containsText(content, AIGC_MEMBER);
     if (marker === APP1 && hasText(content, XMP)) xmp ??= { at, length: end - at };
     at = end;
   }

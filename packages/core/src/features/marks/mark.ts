@@ -6,6 +6,9 @@ export interface Mark {
   readonly aigc: string | undefined;
 }
 
+/** The mark of China in Exif is JSON with this member. A prompt may be there too, and name AIGC without its quotes. */
+export const AIGC_MEMBER = '"AIGC"';
+
 /** IPTC's value for an image that a trained model made. */
 export const SOURCE_TYPE = "http://cv.iptc.org/newscodes/digitalsourcetype/trainedAlgorithmicMedia";
 

@@ -2,7 +2,7 @@ import { inflateSync } from "node:zlib";
 import { joinChunks } from "../../util/join-chunks.js";
 import { encodeText } from "../../util/utf8.js";
 import { containsText, type HeadChange, type HeadResult, hasText, MAX_PARTS, viewOf } from "./head.js";
-import type { Mark } from "./mark.js";
+import { AIGC_MEMBER, type Mark } from "./mark.js";
 import { markXmp } from "./xmp.js";
 
 export const PNG_SIGNATURE = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
@@ -50,7 +50,7 @@ export function readPng(bytes: Uint8Array, mark: Mark): HeadResult {
       xmp ??= { at, length: end - at };
     }
     if (isText) hasAigc ||= hasText(data, AIGC_KEYWORD);
-    if (type === "eXIf") hasAigc ||= containsText(data, "AIGC");
+    if (type === "eXIf") hasAigc ||= containsText(data, AIGC_MEMBER);
     at = end;
   }
   return change(mark, { bytes, xmp, hasAigc, headerEnd });

@@ -1,7 +1,7 @@
 import { joinChunks } from "../../util/join-chunks.js";
 import { encodeText } from "../../util/utf8.js";
 import { containsText, type HeadChange, type HeadResult, hasText, MAX_PARTS, viewOf } from "./head.js";
-import type { Mark } from "./mark.js";
+import { AIGC_MEMBER, type Mark } from "./mark.js";
 import { markXmp } from "./xmp.js";
 
 /** A larger image is not held, so it gets no mark. */
@@ -36,7 +36,7 @@ export function readWebp(bytes: Uint8Array, mark: Mark): HeadResult {
     const type = String.fromCharCode(...bytes.subarray(at, at + 4));
     first ??= type;
     if (type === "C2PA") return { mark: "c2pa" };
-    if (type === "EXIF") hasAigc ||= containsText(bytes.subarray(at + FRAME_BYTES, next), "AIGC");
+    if (type === "EXIF") hasAigc ||= containsText(bytes.subarray(at + FRAME_BYTES, next), AIGC_MEMBER);
     if (type === "XMP ") xmp ??= { at, length: FRAME_BYTES + length };
     at = next;
   }

@@ -134,16 +134,17 @@ function readXmp(packet: Uint8Array): FoundXmp | undefined {
   if (!tags.some((tag) => text.startsWith(`</${prefix}RDF`, tag.start))) return undefined;
   let about = `${prefix}about=""`;
   let sourceType: string | undefined;
+  const hasNamespace = text.includes(TC260);
   let hasAigc = false;
   let hasManifest = false;
   for (const [index, { start, end }] of tags.entries()) {
     const tag = text.slice(start, end);
     const nextStart = tags[index + 1]?.start ?? text.length;
     if (tag.startsWith(`<${prefix}Description`)) {
-      about = /[\w.-]+:about\s*=\s*(?:"[^"]*"|'[^']*')/.exec(tag)?.[0] ?? about;
+      about = /\s([\w.-]+:about\s*=\s*(?:"[^"]*"|'[^']*'))/.exec(tag)?.[1] ?? about;
     }
     sourceType ??= readProperty("DigitalSourceType", tag, text.slice(end, nextStart));
-    hasAigc ||= readProperty("AIGC", tag, "") !== undefined && text.includes(TC260);
+    hasAigc ||= hasNamespace && readProperty("AIGC", tag, "") !== undefined;
     hasManifest ||= tag.includes("provenance") && readProperty("provenance", tag, "") !== undefined;
   }
   return { text, start: opening.end, prefix, about, sourceType, hasAigc, hasManifest };
