@@ -86,6 +86,7 @@ export async function moveCaller(
   options: MoveOptions,
 ): Promise<CopyResult> {
   const scope = { caller };
+  await assertDifferent(source, target);
   await assertComplete(source);
   await assertComplete(target);
   const summary = await source.summarize(MOVED_TABLES, scope);
@@ -94,6 +95,7 @@ export async function moveCaller(
   const begun = parseState(await target.readProgress(scope));
   const wasStopped = { source: await source.isStopped(scope), target: await target.isStopped(scope) };
   const isUnfinished = begun?.isDone === false;
+  let mustRemove = begun?.mustRemove === true;
   const wasMovedSo = begun?.isDone === true && isEqual(begun.source, summary);
   if (!isUnfinished && !wasMovedSo) {
     const there = await target.summarize(MOVED_TABLES, scope);
@@ -104,7 +106,12 @@ export async function moveCaller(
         `${quote(caller)} was moved away from ${source.description}, or a move of it to another ledger was interrupted.`,
       );
     }
-    await makeRoom(target, caller, { there, isStopped: wasStopped.target, replace: options.replace });
+    await checkRoom(target, caller, { there, isStopped: wasStopped.target, replace: options.replace });
+    mustRemove = true;
+    if (hasRows(there)) {
+      const state: CopyState = { source: summary, table: 0, place: { rows: 0 }, isDone: false, mustRemove };
+      await target.note({ caller, state: JSON.stringify(state) });
+    }
   }
   await target.stop(scope);
   await source.leave(caller);
@@ -113,13 +120,24 @@ export async function moveCaller(
   } catch (error) {
     if (!wasStopped.source) await source.start(scope);
     if (!wasStopped.target) await target.start(scope);
+    else if (mustRemove && !isUnfinished) await target.leave(caller);
     throw error;
   }
+  // Only now, because the rows must stay if the move is given up before.
+  if (mustRemove) await target.remove(caller);
   return await copyRows({ source, target, scope, tables: MOVED_TABLES, options });
 }
 
-/** Removes what an earlier move has left of a caller, and balances of zero of requests that were refused. */
-async function makeRoom(
+/** A move into its own source would stop the caller there, and to undo it would remove its rows. */
+async function assertDifferent(source: LiveTables, target: LiveTables): Promise<void> {
+  if ((await source.readIdentity()) !== (await target.readIdentity())) return;
+  throw new LedgerCommandError(
+    `${source.description} and ${target.description} are the same: a caller moves to another ledger.`,
+  );
+}
+
+/** Throws if the target has rows of the caller that the move may not remove. */
+async function checkRoom(
   target: LiveTables,
   caller: string,
   {
@@ -131,15 +149,13 @@ async function makeRoom(
   const scope = { caller };
   const open = await target.countOpenWork(scope);
   if (open.holds + open.tasks > 0) throw stillOpen(target, { ...open, messages: 0, processes: 0 }, scope);
-  if (hasRows(there)) {
-    if (!isStopped) throw notEmpty(target, there, scope);
-    if (!replace) {
-      throw new LedgerCommandError(
-        `${target.description} has rows of ${quote(caller)} from before it was moved away: --replace removes them.`,
-      );
-    }
+  if (!hasRows(there)) return;
+  if (!isStopped) throw notEmpty(target, there, scope);
+  if (!replace) {
+    throw new LedgerCommandError(
+      `${target.description} has rows of ${quote(caller)} from before it was moved away: --replace removes them.`,
+    );
   }
-  await target.remove(caller);
 }
 
 /**
@@ -148,6 +164,7 @@ async function makeRoom(
  * @throws LedgerCommandError if the move is complete, or was not begun
  */
 export async function undoMove(source: LiveTables, target: LiveTables, caller: string): Promise<void> {
+  await assertDifferent(source, target);
   const state = parseState(await target.readProgress({ caller }));
   if (state?.isDone === true) {
     throw new LedgerCommandError(
@@ -157,6 +174,12 @@ export async function undoMove(source: LiveTables, target: LiveTables, caller: s
   const isBegun = state !== undefined || !hasRows(await target.summarize(MOVED_TABLES, { caller }));
   if (!isBegun || !(await target.isStopped({ caller }))) {
     throw new LedgerCommandError(`No move of ${quote(caller)} to ${target.description} was interrupted.`);
+  }
+  if (state?.mustRemove === true) {
+    // The rows are from before the caller was moved away, so it stays stopped there.
+    await source.start({ caller });
+    await target.leave(caller);
+    return;
   }
   await target.remove(caller);
   await source.start({ caller });
@@ -171,6 +194,8 @@ interface CopyState {
   readonly table: number;
   readonly place: Place;
   readonly isDone: boolean;
+  /** True while a move waits for the source: the rows that the target has are from before, and are replaced. */
+  readonly mustRemove?: boolean;
 }
 
 interface CopyJob {

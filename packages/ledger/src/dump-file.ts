@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { createReadStream, createWriteStream } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
-import { createInterface } from "node:readline";
 import { finished } from "node:stream/promises";
 import { addDecimals, type Decimal, formatDecimal, readDecimal } from "@calotype/core/stores";
 import { PAGE_ROWS, summedColumns, TIME_DIVISOR, toValue } from "./sql.js";
@@ -203,16 +202,12 @@ const isAfter = (table: Table, other: Table): boolean => TABLES.indexOf(table) >
 
 /** Reads and checks the lines of a dump. The last one is its end. */
 async function* readLines(path: string): AsyncGenerator<DumpLine, undefined> {
-  const lines = createInterface({
-    input: createReadStream(path, "utf8"),
-    crlfDelay: Number.POSITIVE_INFINITY,
-  });
   let number = 0;
   let table: Table | undefined;
   let rows = 0;
   let end: DumpEnd | undefined;
   try {
-    for await (const line of lines) {
+    for await (const line of splitLines(path)) {
       number += 1;
       const value = parseLine(line);
       if (number === 1) checkHead(value);
@@ -229,10 +224,20 @@ async function* readLines(path: string): AsyncGenerator<DumpLine, undefined> {
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`Line ${number} of the dump ${path} cannot be read: ${reason}.`, { cause });
-  } finally {
-    lines.close();
   }
   if (end === undefined) throw new Error(`The dump ${path} is not complete: its last line is missing.`);
+  return undefined;
+}
+
+/** The lines of a file. `readline` also ends a line at U+2028 and U+2029, which strings in JSON may contain. */
+async function* splitLines(path: string): AsyncGenerator<string, undefined> {
+  let rest = "";
+  for await (const chunk of createReadStream(path, "utf8")) {
+    const lines = `${rest}${chunk}`.split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
+  if (rest !== "") yield rest;
   return undefined;
 }
 

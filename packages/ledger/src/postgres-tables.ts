@@ -120,6 +120,13 @@ export async function openPostgresTables(
     database,
     schema,
     description: `the schema ${schema} of ${describeAddress(options.url)}`,
+    readIdentity: async () => {
+      const [row] = await run({
+        sql: "SELECT concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()), current_database()) AS database",
+        values: [],
+      });
+      return `${String(row?.["database"])} ${schema}`;
+    },
     read: async (table, scope, place) =>
       toPage(
         table,
@@ -167,6 +174,10 @@ export async function openPostgresTables(
         await stop(send, schema, caller);
         await forget(send, caller);
       });
+    },
+    note: async (progress) => {
+      await prepare();
+      await database.transact(async (send) => await note(send, progress));
     },
     isStopped: async ({ caller = ALL }) => {
       if (!(await has("stopped_callers"))) return false;

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -201,6 +201,21 @@ describe("a dump", () => {
     expect(err).toContain(message);
   });
 
+  it("keeps line separators in names", async () => {
+    const ledger = createMemoryLedger();
+    const caller = "north\u2028south\u2029";
+    await ledger.hold({ ...toHold(0), caller });
+    const { amount: _amount, ttlMs: _ttlMs, budget: _budget, period: _period, ...facts } = toHold(0);
+    const sentTo = { state: "settled", channel: "one", upstreamModel: "one", status: 200 } as const;
+    await ledger.settle({ ...facts, ...sentTo, caller, images: 1, charge: "0.1", durationMs: 1_000 });
+    const [dump, target] = [temporaryFile("memory.jsonl"), temporaryFile("a.db")];
+    await writeLedgerDump(ledger, dump);
+    expect(await run("copy", "--from", dump, "--to", target)).toMatchObject({ code: 0, err: "" });
+    const copied = createSqliteLedger({ path: target });
+    expect(await copied.balance(caller)).toEqual({ settled: "0.1", held: "0" });
+    await copied.close();
+  });
+
   it("of a ledger in memory is refused while money is held", async () => {
     const ledger = createMemoryLedger();
     await charge(ledger, 1);
@@ -215,6 +230,47 @@ describe("a dump", () => {
     const target = temporaryFile("a.db");
     expect(await run("copy", "--from", path, "--to", target)).toMatchObject({ code: 0, err: "" });
     expect(await run("check", "--ledger", target)).toMatchObject({ code: 0 });
+  });
+});
+
+describe("a move", () => {
+  it("into the ledger of the caller is refused, and changes nothing", async () => {
+    const [one, two] = [await fill(2), temporaryFile("two.db")];
+    expect(await run("copy", "--from", one, "--to", two, "--caller", "shop")).toMatchObject({
+      code: 0,
+      err: "",
+    });
+    const alias = temporaryFile("alias.db");
+    symlinkSync(two, alias);
+    for (const words of [[], ["--replace"], ["--undo"]]) {
+      expect(await run("copy", "--from", two, "--to", alias, "--caller", "shop", ...words)).toMatchObject({
+        code: 1,
+        err: expect.stringContaining("are the same"),
+      });
+    }
+    const ledger = createSqliteLedger({ path: two });
+    expect(await ledger.hold({ ...toHold(4), budget: undefined, period: undefined })).toEqual({ ok: true });
+    expect(await ledger.balance("shop")).toEqual({ settled: "0.1", held: "0.5" });
+    await ledger.close();
+  });
+});
+
+describe("a move back that is given up", () => {
+  it("leaves the records that the target has still to deliver", async () => {
+    const [one, two] = [await fill(2), temporaryFile("two.db")];
+    const back = ["copy", "--from", two, "--to", one, "--caller", "shop", "--replace"];
+    await run("copy", "--from", one, "--to", two, "--caller", "shop");
+    const [source, target] = [createSqliteLedger({ path: two }), createSqliteLedger({ path: one })];
+    expect(await source.hold({ ...toHold(4), budget: undefined, period: undefined })).toEqual({ ok: true });
+    expect((await run(...back)).err).toContain('has 1 open hold for the caller "shop"');
+    const waiting = await target.takeUndelivered(10, 0);
+    expect(waiting.map(({ id }) => id)).toEqual(["req_0", "req_1"]);
+    // The target goes on to refuse the caller, and the source does not.
+    await expect(target.hold(toHold(6))).rejects.toThrow("moved to another one");
+    await source.release("req_4");
+    expect(await run(...back)).toMatchObject({ code: 0, err: "" });
+    expect(await target.hold(toHold(6))).toEqual({ ok: true });
+    await Promise.all([source.close(), target.close()]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { addDecimalFunctions, openDatabase, retryWhileBusy } from "@calotype/sqlite/internal";
@@ -98,6 +99,10 @@ export function openSqliteTables({ path, mayCreate }: SqliteTablesOptions): Live
   return {
     database,
     description: `the SQLite file ${resolve(path)}`,
+    readIdentity: async () => {
+      const { dev, ino } = statSync(path, { bigint: true });
+      return `${dev} ${ino}`;
+    },
     read: async (table, scope, place) =>
       toPage(table, place, await all(selectPage(SQLITE_DIALECT, table, scope, place))),
     summarize: async (tables, scope) =>
@@ -132,6 +137,7 @@ export function openSqliteTables({ path, mayCreate }: SqliteTablesOptions): Live
         database.exec(CREATE_PROGRESS);
         run("DELETE FROM copy_progress WHERE scope = ?", caller);
       }),
+    note: async (progress) => await transact(() => note(progress)),
     isStopped: async ({ caller = ALL }) => {
       if (!(await has("stopped_callers"))) return false;
       const rows = await all({

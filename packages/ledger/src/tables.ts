@@ -250,11 +250,15 @@ export interface Progress extends Scope {
 
 /** A database in which a gateway may run while one of its callers moves. */
 export interface LiveTables extends SourceTables, TargetTables {
+  /** The same for all addresses of one ledger. */
+  readIdentity(): Promise<string>;
   /**
    * Refuses new holds and tasks of a caller, as {@link TargetTables.stop} does, and forgets the progress of the copy by which it came: that
    * copy must not be taken for the last one later.
    */
   leave(caller: string): Promise<void>;
+  /** Notes the progress of a copy that has written nothing yet. */
+  note(progress: Progress): Promise<void>;
   /** Removes the rows of a caller that would move, and the progress of its copy. */
   remove(caller: string): Promise<void>;
 }

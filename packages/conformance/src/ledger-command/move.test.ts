@@ -268,8 +268,28 @@ await describeWithService(POSTGRES, (url) => {
       await charge(target, "req_8");
       expect(await target.balance("shop")).toEqual({ settled: "0.75", held: "0" });
       expect((await runCommand(...there, "--undo")).err).toContain("was moved completely");
+      const toItself = ["copy", ...at("from", two.place), ...at("to", two.place), "--caller", "shop"];
+      expect((await runCommand(...toItself, "--undo")).err).toContain("are the same");
+      expect((await runCommand(...toItself)).err).toContain("are the same");
 
       expect((await runCommand(...back)).err).toContain("--replace removes them");
+      // One that is killed while it waits can be given up too. The rows from before stay, and so does the caller.
+      await target.hold({ ...HOLD, id: "req_late" });
+      const killed = startCommand([...back, "--replace", "--wait", "90"]);
+      const isStopped = async (): Promise<boolean> => {
+        const [probe] = await Promise.allSettled([target.hold({ ...HOLD, id: "req_probe_2" })]);
+        if (probe.status === "fulfilled") await target.release("req_probe_2");
+        return probe.status === "rejected";
+      };
+      await expect.poll(isStopped, PATIENCE).toBe(true);
+      killed.child.kill("SIGKILL");
+      await killed.ended;
+      expect(await runCommand(...back, "--undo")).toMatchObject({ code: 0, err: "" });
+      expect(await isStopped()).toBe(false);
+      await expect(source.hold({ ...HOLD, id: "req_6" })).rejects.toThrow("moved to another one");
+      expect((await runCommand(...back, "--undo")).err).toContain("was interrupted");
+      await target.release("req_late");
+      expect(await source.balance("shop")).toEqual({ settled: "0.5", held: "0" });
       expect(await runCommand(...back, "--replace")).toMatchObject({ code: 0, err: "" });
       await charge(source, "req_9");
       expect(await source.balance("shop")).toEqual({ settled: "1", held: "0" });
