@@ -1,6 +1,6 @@
 import { POSTGRES_PROGRAMS, startPostgresServer } from "@calotype/conformance/postgres/postgres-server";
 import { Pool } from "pg";
-import { readParent, readServerCpuMs } from "./system/process-cost.ts";
+import { readServerCpuMs } from "./system/process-cost.ts";
 
 /** A PostgreSQL server that only the bench uses, so that its CPU time is that of the bench. */
 export interface BenchServer {
@@ -30,7 +30,8 @@ export async function startBenchServer(): Promise<BenchServer> {
       await pool.end();
     }
   };
-  const findProcess = async (): Promise<number> => readParent(Number(await query("SELECT pg_backend_pid()")));
+  const findProcess = async (): Promise<number> =>
+    Number(await query(String.raw`SELECT split_part(pg_read_file('postmaster.pid'), E'\n', 1)`));
   const version = await query("SHOW server_version");
   let pid = await findProcess();
   return {

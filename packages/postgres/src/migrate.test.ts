@@ -66,12 +66,13 @@ await describeWithPostgres("a schema", ({ url, pool, nameSchema }) => {
     const findCompiled = async (): Promise<unknown[]> =>
       await read(`SELECT proname FROM pg_proc WHERE pronamespace = '"${schema}"'::regnamespace
         AND 'enable_seqscan=off' = ANY (proconfig) AND 'jit=off' <> ALL (proconfig)`);
-    await migrateTo(schema, MIGRATIONS);
+    const place = MIGRATIONS.indexOf(WITHOUT_COMPILATION);
+    await migrateTo(schema, MIGRATIONS.slice(0, place + 1));
     expect(await findCompiled()).toEqual([]);
     // As an older version left them.
     await pool.query(`ALTER FUNCTION "${schema}".submit_tasks_within_shares RESET jit;
       ALTER FUNCTION "${schema}".settle_calls RESET jit;
-      UPDATE "${schema}".format SET version = ${MIGRATIONS.indexOf(WITHOUT_COMPILATION)}`);
+      UPDATE "${schema}".format SET version = ${place}`);
     expect(await findCompiled()).toHaveLength(2);
     await migrateTo(schema, MIGRATIONS);
     expect(await findCompiled()).toEqual([]);

@@ -8,6 +8,7 @@ import { LATE_RECORDS } from "./sql/late-records.js";
 import { MONTHLY_RECORDS } from "./sql/monthly-records.js";
 import { OUTBOX } from "./sql/outbox.js";
 import { OUTBOX_READERS } from "./sql/outbox-readers.js";
+import { RECORD_TIMES } from "./sql/record-times.js";
 import { REFUSALS } from "./sql/refusals.js";
 import { SENT_TASKS } from "./sql/sent-tasks.js";
 import { TASK_ENDS } from "./sql/task-ends.js";
@@ -552,6 +553,7 @@ export const MIGRATIONS: readonly string[] = [
   [OUTBOX_READERS, CHANGES_WITHOUT_NOTIFY].join(""),
   MONTHLY_RECORDS,
   WITHOUT_COMPILATION,
+  RECORD_TIMES,
 ];
 
 /** How many steps come before that which divides the records into months, see `prepare-records.ts`. */

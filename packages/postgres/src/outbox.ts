@@ -101,16 +101,14 @@ export function createOutbox(
   }
 
   async function leaseRecords({ limit, leaseMs, onUnreadable }: LeaseOptions): Promise<UsageRecord[]> {
-    const select = {
-      condition: "record IS NOT NULL",
-      columns: RECORD_COLUMNS,
-      join: `LEFT ${joinRecord("l")}`,
-    };
     const taken = createTakenRecords(limit);
     let behind = "0";
     let rows: readonly Row[];
     do {
-      rows = await leaseInOrder(select, { behind, limit: taken.countWanted(), leaseMs });
+      rows = await database.run({
+        sql: `SELECT sequence, id, record::text AS record FROM ${schema}.lease_records($1, $2, $3, $4)`,
+        values: [taken.countWanted(), leaseMs, behind, owner.now()],
+      });
       behind = rows.length === 0 ? behind : readText(rows.at(-1), "sequence");
       rows = await readMissed(rows);
     } while (taken.add(rows.map((row) => ({ id: readText(row, "id"), json: readText(row, "record") }))));
@@ -119,8 +117,8 @@ export function createOutbox(
   }
 
   /**
-   * Reads the records again that a lease has not found. It was planned before the partition of a month was made, and ran after the
-   * month's records had moved there.
+   * Reads the records again that a lease has not found, in all months. Their entries have no time, or the lease was planned before the
+   * partition of a month was made, and ran after the month's records had moved there.
    */
   async function readMissed(rows: readonly Row[]): Promise<readonly Row[]> {
     const missed = rows.filter((row) => row?.["record"] === null).map((row) => readText(row, "sequence"));

@@ -23,7 +23,7 @@ export const COSTS = `
     item record;
   BEGIN
     has_alert := false;
-    ${writeSettlement(RECORD_WITH_LATE, { column: "cost", value: COST, sums: COST_SUMS })}
+    ${writeSettlement({ record: RECORD_WITH_LATE, cost: { column: "cost", value: COST, sums: COST_SUMS } })}
     late := before.gone;
   END $$;
 

@@ -86,18 +86,38 @@ export interface KeptCost {
   readonly sums: typeof COST_SUMS;
 }
 
-/**
- * The body of the functions that settle: with the variables \`before\`, \`item\` and \`has_alert\`.
- *
- * @param record the JSON of the record i
- * @param cost absent in the steps before records had costs
- */
-export function writeSettlement(record: string, cost?: KeptCost): string {
+/** The parts of the functions that settle that are not the same in all steps, in SQL. */
+export interface SettlementParts {
+  /** The JSON of the record i. */
+  readonly record: string;
+  /** Absent in the steps before records had costs. */
+  readonly cost?: KeptCost;
+  /** Sets `before`, after the balances were locked. */
+  readonly before?: string;
+  /** The period of the hold of the record i. */
+  readonly period?: string;
+  /** More arrays of the input, and their names in i. */
+  readonly more?: readonly [arrays: string, names: string];
+  /** Writes entries of the outbox for the rows of `kept`. */
+  readonly queued?: string;
+}
+
+/** The body of the functions that settle: with the variables \`before\`, \`item\` and \`has_alert\`. */
+export function writeSettlement({
+  record,
+  cost,
+  before = "before := {schema}.replace_unsettled(p_ids);",
+  period = "(SELECT h.period FROM {schema}.holds h WHERE h.id = i.id OFFSET 0)",
+  more: [arrays, names] = ["", ""],
+  queued = `INSERT INTO {schema}.outbox AS o (id, state) SELECT id, 'settled' FROM kept
+          ON CONFLICT (id) DO UPDATE
+            SET sequence = excluded.sequence, state = excluded.state, leased_until = excluded.leased_until`,
+}: SettlementParts): string {
   const column = cost === undefined ? "" : `, ${cost.column}`;
   const value = cost === undefined ? "" : `, ${cost.value}`;
   return `
     PERFORM {schema}.lock_balances(p_callers);
-    before := {schema}.replace_unsettled(p_ids);
+    ${before}
     FOR item IN
       WITH kept AS (
         INSERT INTO {schema}.records (id, state, time, caller, model, channel, images, charge, period, record, outcome,
@@ -105,20 +125,18 @@ export function writeSettlement(record: string, cost?: KeptCost): string {
           SELECT i.id, 'settled', to_timestamp(i.time_ms / 1000), i.caller, i.model, i.channel, i.images, i.charge,
               p.period, ${record}::json, i.outcome, i.duration_ms, i.tokens${value}
             FROM unnest(p_ids, p_time_ms, p_callers, p_models, p_channels, p_images, p_charges, p_records, p_outcomes,
-                p_durations, p_tokens)
+                p_durations, p_tokens${arrays})
               WITH ORDINALITY AS i (id, time_ms, caller, model, channel, images, charge, record, outcome, duration_ms,
-                tokens, place)
+                tokens${names}, place)
             CROSS JOIN LATERAL (
-              SELECT coalesce((SELECT h.period FROM {schema}.holds h WHERE h.id = i.id OFFSET 0),
+              SELECT coalesce(${period},
                 before.gone_periods[array_position(before.gone, i.id)]) AS period OFFSET 0
             ) p
             ORDER BY i.place
           ON CONFLICT DO NOTHING
           RETURNING id, period, 1 AS sign, ${COUNTED}${column}
       ), queued AS (
-        INSERT INTO {schema}.outbox AS o (id, state) SELECT id, 'settled' FROM kept
-          ON CONFLICT (id) DO UPDATE
-            SET sequence = excluded.sequence, state = excluded.state, leased_until = excluded.leased_until
+        ${queued}
       ), counted AS (${toUpsert("kept", cost?.sums)}
       ), ended AS (
         DELETE FROM {schema}.holds WHERE id = ANY (p_ids) RETURNING caller, amount, period
@@ -218,7 +236,7 @@ export const HOURLY_TOTALS = `
     item record;
     has_alert boolean := false;
   BEGIN
-    ${writeSettlement(RECORD_WITH_PERIOD)}
+    ${writeSettlement({ record: RECORD_WITH_PERIOD })}
     RETURN has_alert;
   END $$;
 

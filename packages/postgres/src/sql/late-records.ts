@@ -18,7 +18,7 @@ export const LATE_RECORDS = `
     item record;
   BEGIN
     has_alert := false;
-    ${writeSettlement(RECORD_WITH_LATE)}
+    ${writeSettlement({ record: RECORD_WITH_LATE })}
     late := before.gone;
   END $$;
 
