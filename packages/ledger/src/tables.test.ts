@@ -32,7 +32,7 @@ const LEFT_OUT_COLUMNS: Readonly<Record<string, string>> = {
 /** The outbox of both databases is copied by kinds. */
 const OUTBOX = new Set(["outbox", "outbox_entries"]);
 const OUTBOX_COLUMNS =
-  `sequence kind id record due_at state attempts last_error last_attempt caller endpoint task period threshold
+  `sequence kind id record record_time due_at state attempts last_error last_attempt caller endpoint task period threshold
   budget settled created_at`.split(/\s+/);
 
 interface Column {

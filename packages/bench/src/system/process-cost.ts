@@ -55,11 +55,6 @@ export function readServerCpuMs(pid: number): number {
   }
 }
 
-/** The process that started this one. */
-export function readParent(pid: number): number {
-  return Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
-}
-
 function withChildren(pid: number): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ");
   return [pid, ...children.filter(Boolean).map(Number).flatMap(withChildren)];

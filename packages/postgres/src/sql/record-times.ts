@@ -82,10 +82,8 @@ export const RECORD_TIMES = `
   END $$;
   ALTER FUNCTION {schema}.lease_records SET plan_cache_mode = force_generic_plan;
 
-  -- As before, with plans that are kept. Only the first index has "state", and only searches that read nothing but an index are
-  -- on. So each record is searched by its key, whatever the last ANALYZE saw.
-  CREATE OR REPLACE FUNCTION {schema}.find_recorded(p_ids text[], p_holds text[]) RETURNS text[] LANGUAGE plpgsql
-  {settings} SET enable_indexscan = off SET enable_bitmapscan = off AS $$
+  -- As before, but each record is searched as in lease_records, so the plan is kept.
+  CREATE OR REPLACE FUNCTION {schema}.find_recorded(p_ids text[], p_holds text[]) RETURNS text[] LANGUAGE plpgsql {settings} AS $$
   DECLARE
     times timestamptz[] := ARRAY(SELECT (h.hold::json ->> 'time')::timestamptz FROM unnest(p_holds) WITH ORDINALITY AS h (hold, place)
       ORDER BY h.place);
@@ -95,7 +93,7 @@ export const RECORD_TIMES = `
     RETURN ARRAY(
       SELECT f.id FROM unnest(p_ids, times) AS i (id, time) CROSS JOIN LATERAL (
         SELECT r.id FROM {schema}.records r
-          WHERE r.id = i.id AND r.time = i.time AND r.time >= first AND r.time <= last AND r.state <> '' OFFSET 0
+          WHERE r.id = i.id AND r.time >= i.time AND r.time <= i.time AND r.time >= first AND r.time <= last ORDER BY r.time LIMIT 1
       ) f);
   END $$;
   ALTER FUNCTION {schema}.find_recorded SET plan_cache_mode = force_generic_plan;
