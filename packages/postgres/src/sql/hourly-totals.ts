@@ -79,7 +79,7 @@ export const SETTLE_PARAMETERS = `p_ids text[], p_time_ms float8[], p_callers te
 export const RECORD_WITH_PERIOD = "{schema}.with_field(i.record, 'period', p.period)";
 
 /** How the functions that settle keep the cost of a record: the column, its value, and what is counted of it. */
-export interface KeptCost {
+interface KeptCost {
   readonly column: string;
   /** Of the record i. */
   readonly value: string;
