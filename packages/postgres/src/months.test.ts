@@ -260,6 +260,36 @@ await describeWithPostgres("the months of the records", ({ url, pool, nameSchema
     expect(await ledger.history.find("req_5")).toMatchObject({ id: "req_5" });
   });
 
+  it("keeps a month to which a record is written while it is dropped", async () => {
+    const schema = nameSchema();
+    const { ledger } = open(schema);
+    await ledger.sweep(SWEEP);
+    const drop = (): Promise<unknown> => query(schema, `SELECT {schema}.drop_month('${NEXT_MONTH}') AS name`);
+    // The empty partition of all earlier months.
+    await drop();
+    const client = await pool.connect();
+    onTestFinished(() => client.release(true));
+    const send = (sql: string): Promise<unknown> => client.query(sql.replaceAll("{schema}", `"${schema}"`));
+    await send("BEGIN");
+    await send(`INSERT INTO {schema}.records (id, state, time, caller, model, channel, images, charge, record, outcome)
+      VALUES ('req_1', 'settled', '${MONTH_END}', 'a', 'm', 'c', 1, 1, '{}', 'succeeded')`);
+    await send(`INSERT INTO {schema}.outbox_entries (record, state, record_time)
+      VALUES ('req_1', 'settled', '${MONTH_END}')`);
+    const dropping = drop();
+    await expect
+      .poll(
+        () =>
+          query(schema, "SELECT FROM pg_locks WHERE NOT granted AND relation = '{schema}.records'::regclass"),
+        {
+          interval: 20,
+        },
+      )
+      .toHaveLength(1);
+    await send("COMMIT");
+    expect(await dropping).toEqual([{ name: null }]);
+    expect(await listRows(schema)).toEqual(["records_203103 req_1 settled"]);
+  });
+
   it("can be used, made and dropped by a user who may only read and write, also by a process that runs during the migration", async () => {
     const schema = nameSchema();
     const steps = MIGRATIONS.slice(0, BEFORE_MONTHS);

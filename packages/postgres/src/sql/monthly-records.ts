@@ -22,6 +22,37 @@ export const writeKey = (table: string, concurrently = ""): string =>
     INCLUDE (caller, model, channel, images, charge, state, cost)`;
 
 /**
+ * Drops the first partition whose records are all older, unless a record of it is not counted or not delivered. It looks again when
+ * nothing can be written any more: a sweep may have ended an old hold meanwhile.
+ */
+export const DROP_MONTH = `
+  -- Returns the name of the dropped partition, or NULL if there is none. Writers wait for half a second at most.
+  CREATE OR REPLACE FUNCTION {schema}.drop_month(p_before timestamptz) RETURNS text LANGUAGE plpgsql SECURITY DEFINER
+  SET search_path = pg_catalog, pg_temp SET lock_timeout = '500ms' SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+  DECLARE
+    item record;
+    is_needed text;
+    is_kept boolean;
+  BEGIN
+    DELETE FROM {schema}.records_rest r WHERE r.time < p_before AND r.outcome IS NOT NULL
+      AND NOT EXISTS (SELECT FROM {schema}.outbox_entries e WHERE e.record = r.id);
+    FOR item IN SELECT l.name FROM {schema}.list_months() l WHERE l.ends_at <= p_before ORDER BY l.ends_at LOOP
+      is_needed := ${literal("SELECT EXISTS (SELECT FROM {schema}.")} || item.name || ' r WHERE r.outcome IS NULL)'
+        || ${literal(" OR EXISTS (SELECT FROM {schema}.outbox_entries e WHERE e.record IS NOT NULL AND EXISTS (SELECT FROM {schema}.")}
+        || item.name || ' r WHERE r.id = e.record))';
+      EXECUTE is_needed INTO is_kept;
+      CONTINUE WHEN is_kept;
+      LOCK TABLE {schema}.records IN ACCESS EXCLUSIVE MODE;
+      EXECUTE is_needed INTO is_kept;
+      CONTINUE WHEN is_kept;
+      EXECUTE ${literal("DROP TABLE {schema}.")} || item.name;
+      RETURN item.name;
+    END LOOP;
+    RETURN NULL;
+  END $$;
+`;
+
+/**
  * A partition of the records for each month. A step of `MIGRATIONS`. The records that exist become one partition, without being
  * written again. A record has the time of its hold, so a repeated settlement meets the same row.
  */
@@ -117,29 +148,7 @@ export const MONTHLY_RECORDS = `
     RETURN 'records_' || month;
   END $$;
 
-  -- Drops the first partition whose records are all older, unless a record of it is not counted or not delivered. Returns its
-  -- name, or NULL if there is none. Writers wait for half a second at most.
-  CREATE FUNCTION {schema}.drop_month(p_before timestamptz) RETURNS text LANGUAGE plpgsql SECURITY DEFINER
-  SET search_path = pg_catalog, pg_temp SET lock_timeout = '500ms' SET enable_hashjoin = off SET enable_mergejoin = off AS $$
-  DECLARE
-    item record;
-    is_needed boolean;
-  BEGIN
-    DELETE FROM {schema}.records_rest r WHERE r.time < p_before AND r.outcome IS NOT NULL
-      AND NOT EXISTS (SELECT FROM {schema}.outbox_entries e WHERE e.record = r.id);
-    FOR item IN SELECT l.name FROM {schema}.list_months() l WHERE l.ends_at <= p_before ORDER BY l.ends_at LOOP
-      EXECUTE ${literal("SELECT EXISTS (SELECT FROM {schema}.")} || item.name || ' r WHERE r.outcome IS NULL)'
-          || ${literal(" OR EXISTS (SELECT FROM {schema}.outbox_entries e WHERE e.record IS NOT NULL AND EXISTS (SELECT FROM {schema}.")}
-          || item.name || ' r WHERE r.id = e.record))'
-        INTO is_needed;
-      CONTINUE WHEN is_needed;
-      LOCK TABLE {schema}.records IN ACCESS EXCLUSIVE MODE;
-      EXECUTE ${literal("DROP TABLE {schema}.")} || item.name;
-      RETURN item.name;
-    END LOOP;
-    RETURN NULL;
-  END $$;
-
+  ${DROP_MONTH}
   -- Returns those of the ids that have a record of the time of their hold. Each is searched by its key, in the months of the holds.
   CREATE FUNCTION {schema}.find_recorded(p_ids text[], p_holds text[]) RETURNS text[] LANGUAGE plpgsql {settings} AS $$
   DECLARE
