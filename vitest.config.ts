@@ -103,13 +103,13 @@ export default defineConfig({
     ],
     env: { TEST_SEED: String(SEED) },
     // More than cores: much of the suite waits, for times to pass and for processes to start.
-    maxWorkers: availableParallelism() + 3,
+    maxWorkers: availableParallelism() + 5,
     // Never what is tested: a machine with much else to do is slow, and no test is wrong for that.
     testTimeout: 120_000,
     // Titles show whole values. vitest would cut them after 40 characters.
     taskTitleValueFormatTruncate: 200,
     hookTimeout: 120_000,
-    expect: { poll: { timeout: 20_000 } },
+    expect: { poll: { timeout: 20_000, interval: 20 } },
     sequence: { sequencer: ByProject },
     reporters: ["default", "json"],
     outputFile: { json: ".reports/vitest.json" },

@@ -16,8 +16,7 @@ const BATCH = { ...REQUEST, prompt: "3 herons", n: 3 };
 
 const open = (options: Parameters<typeof openGateway>[1] = {}) => openGateway(providers(), options);
 /** The next stream takes seconds after its first image. */
-const slowDown = () =>
-  providers().emulator.faults.add({ body: { chunkBytes: 600, pauseMs: 1_500 }, times: 1 });
+const slowDown = () => providers().emulator.faults.add({ body: { chunkBytes: 600, pauseMs: 800 }, times: 1 });
 /** A gateway behind a proxy that fails, and a client that uses the proxy. */
 const openBehindProxy = async (options: Parameters<typeof openGateway>[1] = {}) => {
   const gateway = await open(options);

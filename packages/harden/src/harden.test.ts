@@ -8,7 +8,7 @@ import { replayFinding } from "./run-part.ts";
 import { runTask } from "./run-task.ts";
 
 /** For all parts together. */
-const SECONDS = isFull() ? 600 : 20;
+const SECONDS = isFull() ? 600 : 5;
 /** Only in the full run: their processes are slow to start, and tests in `conformance/src` also kill processes. */
 const ONLY_FULL = new Set(["kills", "tasks", "pollers", "histories"]);
 const TESTED = PARTS.filter(({ name }) => isFull() || !ONLY_FULL.has(name));

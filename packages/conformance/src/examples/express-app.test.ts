@@ -175,12 +175,6 @@ describe("the Express app", () => {
     expect([script.status, await script.text()]).toEqual([200, expect.stringContaining("SwaggerUIBundle")]);
   });
 
-  it("has no page for operators if no operator key is set", async () => {
-    const { app } = await start({});
-
-    expect((await fetch(new URL("/operator", app.baseUrl))).status).toBe(404);
-  });
-
   it.each([
     ['{"channels": [', "is not JSON: it ends too early."],
     ["", "is empty: it must contain JSON."],
@@ -191,15 +185,17 @@ describe("the Express app", () => {
     try {
       const file = join(folder, "options.json");
       writeFileSync(file, text);
-      await expect(start({ CALOTYPE_CONFIG: file })).rejects.toThrow(`listened: ${file} ${problem}`);
-      await expect(start({ CALOTYPE_CONFIG: file })).rejects.not.toThrow(/\n +at /);
+      const started = start({ CALOTYPE_CONFIG: file });
+      await expect(started).rejects.toThrow(`listened: ${file} ${problem}`);
+      await expect(started).rejects.not.toThrow(/\n +at /);
     } finally {
       rmSync(folder, { recursive: true });
     }
   });
 
-  it("says in one line that its port is taken", async () => {
+  it("has no page for operators if no operator key is set, and says in one line that a port is taken", async () => {
     const { app } = await start({});
+    expect((await fetch(new URL("/operator", app.baseUrl))).status).toBe(404);
     await expect(start({ PORT: new URL(app.baseUrl).port })).rejects.toThrow(/EADDRINUSE[^\n]*\n$/);
   });
 });

@@ -145,7 +145,7 @@ export class FakeS3 {
       return;
     }
     const problem = (await this.#verify(request, url)) ?? checkHash(request, hash);
-    const result = problem ?? this.#carryOut(operation, url, request, bytes);
+    const result = problem ?? this.#carryOut(operation, url, request, { bytes, etag: `"${hash}"` });
     if (fault?.kind === "hang-after") return;
     if (fault?.kind === "reset-after") {
       request.socket.destroy();
@@ -240,7 +240,7 @@ export class FakeS3 {
     return signingDate.getTime() + expiresIn * 1_000 < Date.now() ? fail(403, "AccessDenied") : undefined;
   }
 
-  #carryOut(operation: string, url: URL, request: IncomingMessage, bytes: Buffer): Result {
+  #carryOut(operation: string, url: URL, request: IncomingMessage, { bytes, etag }: Body): Result {
     const [, bucket = "", ...segments] = url.pathname.split("/");
     const key = decodeURIComponent(segments.join("/"));
     if (bucket !== BUCKET) return fail(404, "NoSuchBucket");
@@ -248,7 +248,7 @@ export class FakeS3 {
     switch (operation) {
       case "PutObject":
         this.objects.set(key, { bytes, headers: metadataOf(request) });
-        return { status: 200, headers: { etag: etagOf(bytes) } };
+        return { status: 200, headers: { etag } };
       case "GetObject":
       case "HeadObject":
         return this.#get(key, url, request);
@@ -264,8 +264,8 @@ export class FakeS3 {
     if (upload?.key !== key) return fail(404, "NoSuchUpload");
     switch (operation) {
       case "UploadPart":
-        upload.parts.set(Number(url.searchParams.get("partNumber")), { bytes, etag: etagOf(bytes) });
-        return { status: 200, headers: { etag: etagOf(bytes) } };
+        upload.parts.set(Number(url.searchParams.get("partNumber")), { bytes, etag });
+        return { status: 200, headers: { etag } };
       case "AbortMultipartUpload":
         this.uploads.delete(uploadId);
         return { status: 204 };
@@ -342,6 +342,12 @@ export class FakeS3 {
   }
 }
 
+interface Body {
+  readonly bytes: Buffer;
+  /** Not the MD5 hash, as in S3: the server has the other hash already, and clients must not interpret an ETag. */
+  readonly etag: string;
+}
+
 interface Result {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -355,7 +361,6 @@ export function errorXml(code: string, message = "The message of the service."):
 
 const xml = (content: string): string => `<?xml version="1.0" encoding="UTF-8"?>\n${content}`;
 const fail = (status: number, code: string): Result => ({ status, body: errorXml(code) });
-const etagOf = (bytes: Buffer): string => `"${createHash("md5").update(bytes).digest("hex")}"`;
 
 function operationOf(method: string, url: URL): string {
   const isUpload = url.searchParams.has("uploadId");
