@@ -71,6 +71,7 @@ describe("programs of the repository end with an error on a busy port", () => {
     "examples/express-app/server.ts",
     "examples/koa-app/server.ts",
     "examples/metrics/server.ts",
+    "examples/signed-in-users/server.ts",
     "examples/web-standard/serve.ts",
     "packages/emulator/dist/command.js",
   ])("%s", async (path) => {

@@ -51,7 +51,6 @@ function writeBlock(page: string, file: string, port: number): string {
 }
 
 const ON_NODE = [
-  ["README", "server.ts", "The rest of your app"],
   ["express", "server.ts", "The rest of your app"],
   ["koa", "server.ts", "The rest of your app"],
   ["fastify", "server.ts", "The rest of your app"],

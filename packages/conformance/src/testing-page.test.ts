@@ -7,7 +7,7 @@ import { afterAll, beforeEach, describe, expect, it, onTestFinished } from "vite
 import { extractFromMarkdown } from "./support/extract-code.js";
 import { ROOT, readText } from "./support/workspace.js";
 
-/* Runs the tests that docs/testing.md shows. */
+/* Runs the tests that docs/testing.md shows, and the faults of docs/test-failures.md. */
 
 /** In node_modules, so that imports find the packages of this one. */
 const FILE = join(ROOT, "packages/conformance/node_modules/.testing-page.mjs");
@@ -29,9 +29,9 @@ describe("docs/testing.md", async () => {
   await import(pathToFileURL(FILE).href);
 });
 
-it("the faults of docs/testing.md have the results that it states", async () => {
-  const block = extractFromMarkdown("docs/testing.md", readText("docs/testing.md")).find(({ code }) =>
-    code.includes("emulator.faults.add("),
+it("the faults of docs/test-failures.md have the results that it states", async () => {
+  const block = extractFromMarkdown("docs/test-failures.md", readText("docs/test-failures.md")).find(
+    ({ code }) => code.includes("emulator.faults.add("),
   );
   const file = FILE.replace(".mjs", "-faults.mjs");
   onTestFinished(() => rmSync(file, { force: true }));

@@ -3,13 +3,7 @@ import { join } from "node:path";
 import { type DefaultTheme, defineConfig } from "vitepress";
 import { describeHead, describePage, isEditable } from "../src/describe-page.ts";
 import { readFigures } from "../src/home/figures.ts";
-import {
-  addPackageManagers,
-  addReleaseState,
-  leaveOutEmptyHeaders,
-  rewriteLinks,
-  slugify,
-} from "../src/markdown.ts";
+import { addCommandTabs, leaveOutEmptyHeaders, rewriteLinks, slugify } from "../src/markdown.ts";
 import { createSidebars } from "../src/navigation.ts";
 import { addressOf, listOtherMarkdown, ROOT, readProject } from "../src/pages.ts";
 import { searchData } from "../src/search/search-data.ts";
@@ -35,6 +29,7 @@ const editLink = (text: string): Pick<DefaultTheme.Config, "editLink"> =>
 const english: DefaultTheme.Config = {
   nav: [
     { text: "Quick start", link: "/quick-start/", activeMatch: "^/quick-start/" },
+    { text: "Guides", link: "/keys-and-limits" },
     { text: "Providers", link: "/families/", activeMatch: "^/families/" },
     { text: "Recipes", link: "/recipes/", activeMatch: "^/recipes/" },
     {
@@ -65,8 +60,9 @@ const english: DefaultTheme.Config = {
 const chinese: DefaultTheme.Config = {
   nav: [
     { text: "快速开始", link: "/zh/quick-start" },
+    { text: "指南", link: "/zh/keys-and-limits" },
     { text: "服务商", link: "/zh/families/" },
-    { text: "English docs", link: "/introduction" },
+    { text: "英文文档", link: "/introduction" },
   ],
   outline: { level: [2, 3], label: "本页内容" },
   docFooter: { prev: "上一页", next: "下一页" },
@@ -126,8 +122,7 @@ export default defineConfig({
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
     config(md) {
       rewriteLinks(md, revision);
-      if (!isReleased) addReleaseState(md, base, version);
-      addPackageManagers(md);
+      addCommandTabs(md, { base, version, isReleased });
       leaveOutEmptyHeaders(md);
     },
   },

@@ -17,7 +17,7 @@ it.each([
   ["bun add @calotype/core   # the gateway\n", "npm install ../calotype-packages/calotype-core-*.tgz"],
   [
     "npm create calotype my-app -- --yes\ncd my-app\nnpm install\n",
-    "npx ../calotype-packages/create-calotype-0.1.0.tgz my-app --yes --packages ../calotype-packages",
+    "npx ../calotype-packages/create-calotype-0.1.0.tgz my-app --yes --packages ../calotype-packages\ncd my-app\nnpm install",
   ],
   ["npm install hono\nnpx @calotype/emulator\n", ""],
 ])("%j becomes %j", (block, expected) => {

@@ -4,17 +4,19 @@
 const FOLDER = "../calotype-packages";
 
 /**
- * The commands of a block that install our packages, with tarballs in place of npm: `npm install @calotype/core hono` becomes
- * `npm install ../calotype-packages/calotype-core-*.tgz hono`. Empty if the block installs none.
+ * A block whose commands install our packages, with tarballs in place of npm: `npm install @calotype/core hono` becomes
+ * `npm install ../calotype-packages/calotype-core-*.tgz hono`. The other commands stay. Empty if the block installs none.
  *
  * @param version of the packages
  */
 export function toCloneCommands(block: string, version: string): string {
-  const commands = block
+  const lines = block
     .replaceAll(/\\\n\s*/g, "")
-    .split("\n")
-    .map((line) => toCreate(line, version) ?? toInstall(line));
-  return commands.filter((command) => command !== undefined).join("\n");
+    .trimEnd()
+    .split("\n");
+  const commands = lines.map((line) => toCreate(line, version) ?? toInstall(line));
+  if (commands.every((command) => command === undefined)) return "";
+  return lines.map((line, index) => commands[index] ?? line).join("\n");
 }
 
 /** `npm create calotype my-app -- --yes`, also with `npm init` and a comment. */

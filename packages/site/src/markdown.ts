@@ -75,58 +75,50 @@ export function leaveOutEmptyHeaders(md: MarkdownRenderer): void {
   });
 }
 
-/** What stands below commands that install our packages while npm does not have them. */
+/** What stands below commands that install our packages while npm does not have them, and the title of their tab. */
 const NOT_RELEASED = {
-  en: ["Not released yet. ", "From a clone", ":", "install"],
-  zh: ["尚未发布。", "从克隆安装", "：", "zh/install"],
+  en: { tab: "From a clone", text: "Not released yet: ", link: "install from a clone", page: "install" },
+  zh: { tab: "从克隆", text: "尚未发布：", link: "从克隆安装", page: "zh/install" },
 } as const;
 
-/**
- * Shows below commands that install our packages how they work while npm does not have them. The page that explains it has no such
- * lines.
- *
- * @param base the path of this version of the site
- * @param version of the packages
- */
-export function addReleaseState(md: MarkdownRenderer, base: string, version: string): void {
-  md.core.ruler.push("release-state", (state) => {
-    const path = String(state.env.relativePath);
-    if (/^(?:zh\/)?install\.md$/.test(path)) return;
-    const [text, link, colon, page] = NOT_RELEASED[path.startsWith("zh/") ? "zh" : "en"];
-    state.tokens = state.tokens.flatMap((token) => {
-      const commands = token.type === "fence" ? toCloneCommands(token.content, version) : "";
-      if (commands === "") return [token];
-      const said = new state.Token("html_block", "", 0);
-      said.content = `<p class="not-released">${text}<a href="${base}${page}">${link}</a>${colon}</p>`;
-      const fence = new state.Token("fence", "code", 0);
-      // With another name than "sh", it is not shown for other package managers.
-      Object.assign(fence, {
-        block: true,
-        map: token.map,
-        markup: "```",
-        info: "bash",
-        content: `${commands}\n`,
-      });
-      return [token, said, fence];
-    });
-  });
+/** What commands are shown with. */
+export interface CommandContext {
+  /** The path of this version of the site. */
+  readonly base: string;
+  /** The version of the packages. */
+  readonly version: string;
+  /** Whether npm has the packages. */
+  readonly isReleased: boolean;
 }
 
-/** Shows a block of npm commands that installs packages as a group of tabs: npm, pnpm, yarn and bun. */
-export function addPackageManagers(md: MarkdownRenderer): void {
-  md.core.ruler.push("package-managers", (state) => {
+/**
+ * Shows a block of npm commands that installs packages as a group of tabs: npm, pnpm, yarn and bun. While npm does not have our
+ * packages, the first tab has the commands that work in their place. The page that explains this has no such tab.
+ */
+export function addCommandTabs(md: MarkdownRenderer, { base, version, isReleased }: CommandContext): void {
+  md.core.ruler.push("command-tabs", (state) => {
+    const path = String(state.env.relativePath);
+    const { tab, text, link, page } = NOT_RELEASED[path.startsWith("zh/") ? "zh" : "en"];
+    const isExplained = isReleased || path === `${page}.md`;
     state.tokens = state.tokens.flatMap((token) => {
-      const commands =
-        token.type === "fence" && token.info === "sh" ? splitByPackageManager(token.content) : [];
-      if (commands.length === 0) return [token];
-      const blocks = commands.map(([name, content]): Token => {
+      if (token.type !== "fence" || token.info !== "sh") return [token];
+      const clone = isExplained ? "" : toCloneCommands(token.content, version);
+      const names = splitByPackageManager(token.content);
+      if (clone === "" && names.length === 0) return [token];
+      const written =
+        names.length > 0 ? names : ([[/^bun /m.test(token.content) ? "bun" : "npm", token.content]] as const);
+      const tabs = clone === "" ? written : [[tab, `${clone}\n`] as const, ...written];
+      const blocks = tabs.map(([name, content]): Token => {
         const block = new state.Token("fence", "code", 0);
         const { block: isBlock, map, markup } = token;
         return Object.assign(block, { block: isBlock, map, markup, info: `sh [${name}]`, content });
       });
       const open = new state.Token("container_code-group_open", "div", 1);
       const close = new state.Token("container_code-group_close", "div", -1);
-      return [open, ...blocks, close];
+      if (clone === "") return [open, ...blocks, close];
+      const said = new state.Token("html_block", "", 0);
+      said.content = `<p class="not-released">${text}<a href="${base}${page}">${link}</a></p>`;
+      return [open, ...blocks, close, said];
     });
   });
 }

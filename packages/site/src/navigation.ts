@@ -8,6 +8,10 @@ import { listEntryPoints } from "./reference.ts";
 type Group = readonly [title: string, entries: readonly Entry[]];
 type Entry = string | Group;
 
+/** The group of pages that have one task, one result and at most two screens. All others are reference, or recipes to copy. */
+const GUIDES = "Guides";
+const CHINESE_GUIDES = "指南";
+
 const MAIN: readonly Group[] = [
   [
     "Getting started",
@@ -42,39 +46,23 @@ const MAIN: readonly Group[] = [
     ],
   ],
   [
-    "Guides",
+    GUIDES,
     [
-      "configuration",
-      "streaming",
-      "tasks",
-      "webhooks",
-      ["Images", ["results", "s3", "stored-images", "several-images", "base64", "marks"]],
-      "hooks",
-      "composing",
-      "mcp",
-      "chat-completions",
-      "gemini-endpoint",
-      "cors",
-      "testing",
+      ["Callers", ["keys-and-limits", "customer-keys", "budgets", "idempotency-keys", "cors"]],
+      ["Money", ["pricing", "changing-prices", "costs", "spending"]],
       [
-        "Keys and limits",
-        ["keys-and-limits", "signed-in-users", "callers", "keys", "limits", "budgets", "idempotency-keys"],
-      ],
-      ["Prices", ["pricing", "price-rules", "usage-record", "changing-prices", "costs"]],
-      [
-        "The ledger",
+        "Images",
         [
-          "ledger",
-          "ledger-command",
-          "usage-reports",
-          "holds",
-          "sqlite",
-          "report-sources",
-          "settlement",
-          "own-ledger",
+          "results",
+          "images-as-they-arrive",
+          "images-in-the-background",
+          "webhook-receiver",
+          "several-images",
+          "base64",
+          "marks",
         ],
       ],
-      ["Frameworks", ["adapters/express", "adapters/koa", "adapters/next", "adapters/node", "adapters/web"]],
+      ["Running it", ["fallback", "ledger", "move-to-postgresql", "sqlite", "testing", "mcp"]],
     ],
   ],
   [
@@ -132,7 +120,6 @@ const MAIN: readonly Group[] = [
       "clients/comfyui",
       "openapi",
       "model-list",
-      "dashscope-endpoint",
     ],
   ],
   [
@@ -174,6 +161,17 @@ const MAIN: readonly Group[] = [
   [
     "Reference",
     [
+      "configuration",
+      ["Requests", ["streaming", "tasks", "webhooks", "stored-images", "s3", "mark-rules", "cors-responses"]],
+      ["Interfaces", ["chat-completions", "gemini-endpoint", "dashscope-endpoint", "mcp-tools"]],
+      ["Callers", ["signed-in-users", "callers", "keys", "limits", "end-users"]],
+      ["Prices", ["price-rules", "usage-record", "price-tests"]],
+      [
+        "The ledger",
+        ["holds", "settlement", "usage-reports", "ledger-command", "report-sources", "own-ledger"],
+      ],
+      ["Your own code", ["hooks", "composing", "test-failures"]],
+      ["Frameworks", ["adapters/express", "adapters/koa", "adapters/next", "adapters/node", "adapters/web"]],
       "reference/index",
       "errors/index",
       "errors/codes",
@@ -187,7 +185,25 @@ const MAIN: readonly Group[] = [
 ];
 
 const CHINESE: readonly Group[] = [
-  ["开始", ["zh/introduction", "zh/install", "zh/quick-start", "zh/your-users"]],
+  ["开始", ["zh/introduction", "zh/install", "zh/quick-start", "zh/your-users", "zh/words"]],
+  [
+    CHINESE_GUIDES,
+    [
+      "zh/keys-and-limits",
+      "zh/customer-keys",
+      "zh/budgets",
+      "zh/pricing",
+      "zh/changing-prices",
+      "zh/spending",
+      "zh/results",
+      "zh/images-as-they-arrive",
+      "zh/images-in-the-background",
+      "zh/webhook-receiver",
+      "zh/fallback",
+      "zh/ledger",
+      "zh/move-to-postgresql",
+    ],
+  ],
   [
     "服务商",
     [
@@ -232,6 +248,17 @@ export function createSidebars(): Record<string, SidebarItem[]> {
     "/decisions/": [toTop(["Decisions", ["decisions/index", ...under("decisions/0")]])],
     "/zh/": CHINESE.map(toTop),
   };
+}
+
+/** The guides and quick starts of both languages, by their addresses without `.md`. */
+export function listGuides(): string[] {
+  const groups = [...MAIN, ...CHINESE].filter(([title]) => title === GUIDES || title === CHINESE_GUIDES);
+  const flatten = (entry: Entry): string[] =>
+    typeof entry === "string" ? [entry] : entry[1].flatMap(flatten);
+  const first = [...readTitles().keys()].filter((page) =>
+    /^(?:zh\/)?(?:quick-start\b|your-users$)/.test(page),
+  );
+  return [...first, ...groups.flatMap(flatten)];
 }
 
 /** Titles in the sidebar that are not the first heading. */

@@ -23,12 +23,7 @@ const INSTALLING = [
 /** A link to `docs/install.md`, or to its Chinese page. */
 const LINK = /\]\((?:\.\.\/|docs\/|https:[^)]*\/)?install(?:\.md)?[#)]/;
 /** Pages that say what to copy. */
-const COPYING = [
-  "docs/zh/install.md",
-  "docs/changing-prices.md",
-  "docs/examples.md",
-  "examples/fleet/README.md",
-];
+const COPYING = ["docs/zh/install.md", "docs/price-tests.md", "docs/examples.md", "examples/fleet/README.md"];
 /** Pages that speak of releases in general, or of what a provider does not publish. */
 const OTHERS =
   /^(?:docs\/(?:decisions|errors)\/|packages\/site\/README\.md|CONTRIBUTING\.md|packages\/site\/generated\/)/;

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { openBrowser } from "@calotype/conformance/browser/open-browser";
 import { findAxeProblems, measureOverflow } from "@calotype/conformance/studio/find-problems";
 import { expect, it, onTestFinished } from "vitest";
+import { listGuides } from "./navigation.ts";
+import { webPathOf } from "./pages.ts";
 import { serveBuilt } from "./testing/serve-built.ts";
 
 /* Takes 80 seconds of CPU time: only in `npm run test:full`. */
@@ -43,10 +45,13 @@ const PAGES = [
   "/your-users",
   "/pricing",
   "/price-rules",
+  "/fallback",
+  "/images-in-the-background",
   "/comparison",
   "/words",
   "/zh/",
   "/zh/your-users",
+  "/zh/pricing",
 ];
 const LOOKS = [360, 1280].flatMap((width) => (["light", "dark"] as const).map((theme) => ({ width, theme })));
 
@@ -82,6 +87,28 @@ it.each(LOOKS)(
     await page.waitForURL("**/changing-prices");
   },
 );
+
+/** What a reader sees of a page without scrolling, on a common laptop. */
+const SCREEN = { width: 1440, height: 900 };
+
+it("every guide has at most two screens", { timeout: 120_000 }, async () => {
+  const chromium = await openBrowser();
+  if (chromium === undefined) return;
+  const { origin, close } = await serveBuilt(DIST);
+  onTestFinished(close);
+  onTestFinished(chromium.close);
+  // The built pages are complete without their scripts.
+  const page = await chromium.browser.newPage({ viewport: SCREEN, javaScriptEnabled: false });
+  const tooLong: string[] = [];
+  for (const guide of listGuides()) {
+    await page.goto(`${origin}/${webPathOf(`${guide}.md`)}`, { waitUntil: "load" });
+    const box = await page.locator(".vp-doc").first().boundingBox();
+    const screens = (box?.height ?? Number.POSITIVE_INFINITY) / SCREEN.height;
+    if (screens > 2) tooLong.push(`${guide} has ${screens.toFixed(2)} screens`);
+  }
+
+  expect(tooLong).toEqual([]);
+});
 
 it("builds a released version beside it, whose links and search stay in that version", () => {
   const release = ownRelease();

@@ -38,10 +38,12 @@ const API_KEY = "caller-canary-94f0b6e2";
 export async function startExample(
   script: string,
   env: Record<string, string> = {},
+  cwd?: string,
 ): Promise<RunningExample> {
   const child = spawn(process.execPath, [script], {
     env: { ...process.env, ...UNSET, PORT: "0", CALOTYPE_API_KEY: API_KEY, ...env },
     stdio: ["ignore", "pipe", "pipe"],
+    cwd,
   });
   const exited = once(child, "exit");
   let errors = "";

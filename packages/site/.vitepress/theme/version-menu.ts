@@ -11,13 +11,18 @@ declare const DOCS_ROOT: string;
  * pages of an old version also name the versions that came later.
  */
 export const VersionMenu = defineComponent(() => {
-  const { site } = useData();
+  const { site, lang } = useData();
   const versions = ref<readonly string[]>([]);
   onMounted(async () => {
     versions.value = await readVersions();
   });
   return () => {
-    if (versions.value.length === 0) return h("span", { class: "version-menu" }, `v${DOCS_VERSION}`);
+    if (versions.value.length === 0) {
+      const label = lang.value.startsWith("zh")
+        ? DOCS_VERSION.replace(" (not released)", "（未发布）")
+        : DOCS_VERSION;
+      return h("span", { class: "version-menu" }, `v${label}`);
+    }
     const options = listVersionOptions(DOCS_VERSION, site.value.base === DOCS_ROOT, versions.value);
     return h(
       "select",

@@ -103,7 +103,7 @@ export const REQUEST_ERRORS = {
       "Send the request from a page of the app itself. A program sends an API key in `Authorization: Bearer …`.",
     operator:
       "The message names what the browser sent. Name the origin of a page of yours in [`cors.origins`](../cors.md), and behind a proxy " +
-      "set [`results.publicUrl`](../stored-images.md#the-address-in-the-links), and [`publicUrl` of `mcp()`](../mcp.md#web-pages). Never name an origin whose pages are not yours.",
+      "set [`results.publicUrl`](../stored-images.md#the-address-in-the-links), and [`publicUrl` of `mcp()`](../mcp-tools.md#web-pages). Never name an origin whose pages are not yours.",
     message:
       "The request has no API key, and a page of another site may have sent it (Origin: https://evil.example, Sec-Fetch-Site: cross-site). " +
       "Send it from a page of this site, or with an API key in the header Authorization: Bearer <API_KEY>.",

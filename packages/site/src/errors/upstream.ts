@@ -116,7 +116,7 @@ export const UPSTREAM_ERRORS = {
     client:
       "Do not repeat: the next images are of the same kind. If some images were delivered, the others are in `extra.errors`.",
     operator:
-      "[`marks`](../marks.md#images-without-a-mark) of the record says why each image has no mark. Use a model or an `output_format` " +
+      "[`marks`](../mark-rules.md#images-without-a-mark) of the record says why each image has no mark. Use a model or an `output_format` " +
       "whose images can be marked, or turn `require` off.",
     message:
       "The image was made and cannot be marked as made by AI: it has a C2PA manifest, whose hash a mark would break. So it is not delivered.",

@@ -16,7 +16,7 @@ const EXPECTED: readonly (readonly [query: string, first: string])[] = [
   ["margin", "words#margin"],
   ["invoice customers stripe", "recipes/stripe"],
   ["retry charged twice", "idempotency-keys"],
-  ["move to PostgreSQL", "ledger#move-to-another-ledger"],
+  ["move to PostgreSQL", "move-to-postgresql"],
   ["delete old records", "postgres#pruning"],
   ["sqlite backup", "sqlite"],
   // Callers

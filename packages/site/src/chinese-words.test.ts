@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ROOT } from "./support/workspace.js";
+import { ROOT } from "./pages.ts";
 
 /**
  * One Chinese word for each concept, in the studio and in `docs/zh`. The table at the end of `docs/zh/README.md` has the words; here
