@@ -50,7 +50,7 @@ export type { MarksOptions } from "./features/marks/marks-options.js";
 export { type ModelsListOptions, modelsList } from "./features/models-list/models-list-feature.js";
 export { type OpenApiOptions, openapi } from "./features/openapi/openapi-feature.js";
 export { type RefusalsApi, refusals } from "./features/refusals/refusals-feature.js";
-export { results } from "./features/results/results-feature.js";
+export { type ResultsApi, results } from "./features/results/results-feature.js";
 export {
   type SignedInUsersOptions,
   signedInUsers,

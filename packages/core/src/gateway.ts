@@ -20,7 +20,7 @@ import { createMemoryLedger } from "./features/memory-ledger/memory-ledger.js";
 import { modelsList } from "./features/models-list/models-list-feature.js";
 import { createOpenApiFeature } from "./features/openapi/openapi-feature.js";
 import { type RefusalsApi, refusals } from "./features/refusals/refusals-feature.js";
-import { createResultsFeature } from "./features/results/results-feature.js";
+import { createResultsFeature, type ResultsApi } from "./features/results/results-feature.js";
 import { createSignedInUsersFeature } from "./features/signed-in-users/signed-in-users-feature.js";
 import { TASK_STORE } from "./features/task-store/task-store.js";
 import { TASKS_PATH } from "./features/tasks/tasks-endpoint.js";
@@ -48,6 +48,7 @@ export interface Gateway
     LimitsApi,
     RefusalsApi,
     ReloadingApi,
+    ResultsApi,
     TasksApi,
     UsageApi,
     WebhooksApi {}
@@ -112,7 +113,7 @@ function listFeatures(options: GatewayOptions) {
     // Before the list of models, which has paths that begin in the same way.
     options.geminiEndpoint === true ? geminiEndpoint() : undefined,
     modelsList(options),
-    options.results && createResultsFeature(options.results, afterImage),
+    createResultsFeature(options.results, afterImage),
     options.marks && createMarksFeature(options.marks),
     keyFunctions(),
     channelParameters(),

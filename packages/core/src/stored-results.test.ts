@@ -195,6 +195,7 @@ describe("a results store", () => {
       const sent = readImages(text);
       expect(sent).toHaveLength(2);
       expect(records).toMatchObject([{ images: 2, charge: "0.2" }]);
+      expect(new Set(records[0]?.stored)).toEqual(new Set(store.images.keys()));
       expect([...store.images.values()].map(({ contentType }) => contentType)).toEqual([
         "image/png",
         "image/png",
@@ -230,6 +231,7 @@ describe("a results store", () => {
         ),
       ).toBe(true);
       expect(records).toMatchObject([{ images: 2, charge: "0.2" }]);
+      expect(records[0]).not.toHaveProperty("stored");
       const failures = logs.filter(({ message }) => message === "The image could not be stored.");
       const line = { fields: { requestId: records[0]?.id } };
       expect(failures).toMatchObject([line, line]);
@@ -283,7 +285,7 @@ describe("a results store", () => {
 
   it("may be a function that returns the link", async () => {
     const stored: ImageToStore[] = [];
-    const { post } = open(provide([SMALL]), createStore(), {
+    const { post, records, gateway } = open(provide([SMALL]), createStore(), {
       results: {
         store: async (image) => {
           stored.push(image);
@@ -293,7 +295,10 @@ describe("a results store", () => {
       },
     });
     const { body } = await post({ model: SEEDREAM, prompt: "a fox" });
-    expect(body["data"]).toEqual([{ url: `https://cdn.test/${stored[0]?.id}.png`, size: "2048x2048" }]);
+    const { id = "" } = stored[0] ?? {};
+    expect(body["data"]).toEqual([{ url: `https://cdn.test/${id}.png`, size: "2048x2048" }]);
+    expect(records).toMatchObject([{ stored: [id] }]);
+    await expect(gateway.openImage(id)).rejects.toThrow("its store cannot read what it has stored");
   });
 
   it("gets the images of a client that leaves", async () => {
@@ -306,7 +311,7 @@ describe("a results store", () => {
     await reader?.read();
     await reader?.cancel();
     await vi.waitFor(() => expect(store.images.size).toBe(2));
-    await vi.waitFor(() => expect(records).toMatchObject([{ images: 2 }]));
+    await vi.waitFor(() => expect(records).toMatchObject([{ images: 2, stored: [...store.images.keys()] }]));
   });
 
   it.each([

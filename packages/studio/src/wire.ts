@@ -154,9 +154,17 @@ export interface RecordedError
 /** The part of the tasks that `GET api/tasks?state=` lists. */
 export type TaskState = NonNullable<TaskQuery["state"]>;
 
-/** `GET api/tasks/{caller}/{id}/links`: the links of the images of a task. */
-export interface ImageLinks {
-  readonly links: readonly string[];
+/** `GET api/requests/{id}/images`: the images of a request that were stored. `GET api/requests/{id}/images/{image}` sends one. */
+export interface StoredImages {
+  readonly images: readonly {
+    readonly id: string;
+    /** `unreadable`: the gateway cannot read what its store has. `failed`: the store failed this time. */
+    readonly state: "stored" | "gone" | "unreadable" | "failed";
+    /** Absent if it cannot be read. */
+    readonly byteLength?: number;
+    /** Whether the page loads it to show it small. Absent if it cannot be read. */
+    readonly hasThumbnail?: boolean;
+  }[];
 }
 
 /** `GET api/webhooks`: the newest messages, and the endpoints that get none because they responded with 410. */

@@ -147,6 +147,11 @@ export interface SettledRecord extends RequestFacts, RecordedCosts {
    * order in which they arrived. Absent without the option `marks`, and if there was no image.
    */
   readonly marks?: readonly ImageMark[];
+  /**
+   * The ids of the images that `results` has stored, in the order in which they were stored, at most the first 100. They are there
+   * until the store deletes them: `openImage` of the gateway reads them. Absent without the option `results`, and if none was stored.
+   */
+  readonly stored?: readonly string[];
   /** From the request's arrival to the end of the upstream response. */
   readonly durationMs: number;
   /** How much of it the request waited for its limits (`waitSeconds`). Absent: it did not wait. */
@@ -191,7 +196,10 @@ export type UsageRecord = SettledRecord | UnresolvedRecord | ReleasedRecord;
 /** Limits the size of a record, even if a model has very many channels and keys. */
 const MAX_ATTEMPTS = 100;
 
-/** What is known of a request before it is sent. */
+/** Limits the size of a record, even if a provider sends very many images. */
+const MAX_STORED = 100;
+
+/** What is known of a request before it is sent, and what its record will say of its images. */
 export interface BilledRequest {
   readonly id: string;
   /** Milliseconds since 1970. */
@@ -214,8 +222,10 @@ export interface BilledRequest {
   readonly price: Price | undefined;
   /** Set before the hold, if the request waited for its limits. */
   waitedMs?: number | undefined;
-  /** Learns of the hold and its end. `undefined` without telemetry. */
-  readonly observer?: HoldObserver | undefined;
+  /** The ids of the images that were stored so far. */
+  stored?: string[] | undefined;
+  /** Learns of the hold and its end. Set before the hold. `undefined` without telemetry. */
+  observer?: HoldObserver | undefined;
 }
 
 /** Learns of the hold of a request. It does not throw. */
@@ -286,6 +296,7 @@ export function toSettledRecord(
   const { costs, marks } = sentTo;
   const listed = marks?.list(images);
   if (listed !== undefined && listed.length > 0) record.marks = listed;
+  if (request.stored !== undefined) record.stored = request.stored.slice(0, MAX_STORED);
   if (costs === undefined) return record;
   const { calls = [{ sentTo, outcome, bounds: request.bounds }] } = outcome;
   return { ...record, ...costs.sum(request.model, calls) };
@@ -334,6 +345,7 @@ export function copyRecord<R extends UsageRecord>(record: R): R {
   if (copy.upstreamRequestIds !== undefined) copy.upstreamRequestIds = [...copy.upstreamRequestIds];
   if (copy.tags !== undefined) copy.tags = { ...copy.tags };
   if (copy.marks !== undefined) copy.marks = [...copy.marks];
+  if (copy.stored !== undefined) copy.stored = [...copy.stored];
   if (copy.usage !== undefined) copy.usage = copyUsage(copy.usage);
   if (copy.reportedUsage !== undefined) copy.reportedUsage = copyUsage(copy.reportedUsage);
   if (copy.derivation !== undefined) copy.derivation = copyDerivation(copy.derivation);
@@ -352,6 +364,7 @@ interface NestedFields {
   costLines?: readonly CostLine[];
   attempts?: readonly AttemptRecord[];
   marks?: readonly ImageMark[];
+  stored?: readonly string[];
   upstreamRequestIds?: readonly string[];
 }
 

@@ -98,8 +98,8 @@ export async function run(
 }
 
 function takeHold(parts: RunParts, call: NormalizedCall, client: CallClient): Hold | Promise<Hold> {
-  const { keepAlive, observer } = call;
-  const billed: BilledRequest = observer === undefined ? call.billed : { ...call.billed, observer };
+  const { keepAlive, observer, billed } = call;
+  if (observer !== undefined) billed.observer = observer;
   if (client.hold !== "open") return takeOver(parts, billed, client.hold);
   return parts.holds.open(billed, { ttlMs: call.leaseMs, keepAlive });
 }

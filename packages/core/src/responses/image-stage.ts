@@ -1,3 +1,4 @@
+import type { BilledRequest } from "../billing/records.js";
 import type { StreamShape } from "../families/response-shape.js";
 import type { GatewayRequest } from "../http.js";
 import type { ResultSource } from "../images/link-hosts.js";
@@ -28,8 +29,8 @@ export interface ImageStage {
 
 /** The call that made the images. */
 export interface DeliveredCall extends Pick<DispatchRequest, "id" | "request" | "logger"> {
-  /** What the usage record says of the call. */
-  readonly billed: { readonly caller: string };
+  /** What the usage record says of the call. A stage that stores images adds their ids. */
+  readonly billed: Pick<BilledRequest, "caller" | "stored">;
   /** The URL of the gateway before `/v1/…`, for links to its images. Empty without a stage, and if a store makes the links. */
   readonly linkBase: string;
   /** One of several calls of a request: the index of its first image among the images that all calls can make. Default 0. */

@@ -173,8 +173,9 @@ async function respondWithHeld(reading: OnlyReading, pieces: readonly Piece[]): 
   }
   if (refusal !== undefined) call.report.failed(refusal);
   const ended: Ended = { status: 200, error: refusal, images: reader.facts.images, isConclusive: true };
-  // The record says which images were marked, which is known when they have been downloaded.
-  const endsLater = reading.success.marks !== undefined && plain === undefined;
+  // The record says which images were marked and stored, which is known when they have been delivered.
+  const changesImages = reading.success.marks !== undefined || reading.staged !== undefined;
+  const endsLater = changesImages && plain === undefined;
   if (!endsLater) await settle(reading, ended);
   const text =
     plain === undefined

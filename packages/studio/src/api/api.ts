@@ -4,6 +4,7 @@ import { respondToFailure, respondWithError } from "../respond.js";
 import { CHANGE_HEADER, isFromOtherSite, isFromOwnPage } from "../same-origin.js";
 import { CALLER_ROUTES } from "./callers.js";
 import { CHANNEL_ROUTES } from "./channels.js";
+import { IMAGE_ROUTES } from "./images.js";
 import { PRICE_ROUTES } from "./prices.js";
 import type { ApiCall, ApiParts, ApiRoute } from "./route.js";
 import { SEARCH_ROUTES } from "./search.js";
@@ -17,6 +18,7 @@ const ROUTES: readonly ApiRoute[] = [
   ...SEARCH_ROUTES,
   ...TRY_ROUTES,
   ...USAGE_ROUTES,
+  ...IMAGE_ROUTES,
   ...CHANNEL_ROUTES,
   ...CALLER_ROUTES,
   ...PRICE_ROUTES,

@@ -25,7 +25,9 @@ export type StudioGateway = Pick<
   | "callers"
   | "tasks"
   | "webhooks"
->;
+> &
+  // A composed gateway may have no results.
+  Partial<Pick<Gateway, "openImage">>;
 
 /** Does something whose fields the gateway checks: one that cannot be used is a RangeError there. */
 export function explainFields<T>(work: () => Promise<T>): Promise<T> {

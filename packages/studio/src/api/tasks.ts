@@ -2,7 +2,7 @@ import { GatewayError } from "@calotype/core";
 import type { TaskQuery, WebhookFilter } from "@calotype/core/operator";
 import { readBody } from "../read-body.js";
 import { respondWithJson } from "../respond.js";
-import type { ImageLinks, TaskState, WebhookList } from "../wire.js";
+import type { TaskState, WebhookList } from "../wire.js";
 import { type ApiRoute, explainMissing } from "./route.js";
 
 /** How many messages are listed. */
@@ -17,15 +17,6 @@ export const TASK_ROUTES: readonly ApiRoute[] = [
     run: async ({ gateway }, { query }) => {
       const asked: TaskQuery = { state: STATES.find((state) => state === query.get("state")), limit: 200 };
       return respondWithJson(await explainMissing(() => gateway.tasks.list(asked)));
-    },
-  },
-  {
-    method: "GET",
-    path: "tasks/:caller/:id/links",
-    role: "viewer",
-    async run({ gateway }, { values: { caller = "", id = "" } }) {
-      const body: ImageLinks = { links: await explainMissing(() => gateway.tasks.findLinks(caller, id)) };
-      return respondWithJson(body);
     },
   },
   {

@@ -22,7 +22,8 @@ type FileServer = Pick<Kernel, "logger" | "refused" | "now" | "readerLimit"> & {
 /** The longest time that a store may take to open an image, or to read its secrets. */
 const OPEN_MS = 10_000;
 
-const IMAGE_ID = /^[\da-f]{32}$/;
+/** The id of a stored image. */
+export const IMAGE_ID = /^[\da-f]{32}$/;
 
 /** A stored image. Its id is not decoded, and may be anything. */
 const FILES = /^(.*?)\/v1\/images\/files\/(.+)$/;

@@ -6,6 +6,7 @@ it("an image that arrives byte by byte is stored whole, with its type", async ()
   const stored: (readonly [string, Buffer])[] = [];
   const upload = new ImageUpload({
     timeoutMs: 5_000,
+    onStored: () => {},
     async put({ contentType, body }) {
       const chunks: Uint8Array[] = [];
       for await (const chunk of body) chunks.push(chunk);

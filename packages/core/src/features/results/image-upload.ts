@@ -23,6 +23,8 @@ export interface ImageStore {
    * store cannot read its images.
    */
   readonly open?: ((id: string) => Promise<StoredImage | undefined>) | undefined;
+  /** Learns of each image that was stored whole. */
+  readonly onStored: (id: string) => void;
   /** How long the store may let the response wait for one image, all in all. */
   readonly timeoutMs: number;
 }
@@ -96,6 +98,7 @@ export class ImageUpload {
     const link = await stored;
     // The link of such an image would be dead.
     if (!this.#body.isTaken) throw new StoreError("The store did not read the whole image.");
+    this.#store.onStored(link.id);
     return link;
   }
 

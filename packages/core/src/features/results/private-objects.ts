@@ -1,5 +1,5 @@
 import { finishWithin } from "../../util/async.js";
-import type { ResultStore, StoredImage } from "./store.js";
+import type { ByteRange, ResultStore, StoredImage } from "./store.js";
 import { stopReading } from "./stored-body.js";
 
 /**
@@ -16,7 +16,7 @@ export interface PrivateObjects {
    * Opens an object. `undefined`: there is none, for example because it has expired. Rejects if the store fails or takes too
    * long.
    */
-  open(id: string): Promise<StoredImage | undefined>;
+  open(id: string, range?: ByteRange): Promise<StoredImage | undefined>;
   /** Deletes an object. A store that cannot delete keeps it until it expires. Rejects like `open`. */
   remove(id: string): Promise<void>;
 }
@@ -52,8 +52,8 @@ export function createPrivateObjects(
         limit.stop();
       }
     },
-    open: (id) =>
-      finishWithin(open(id), {
+    open: (id, range) =>
+      finishWithin(open(id, range), {
         ms: timeoutMs,
         createError: tookTooLong,
         onLate: (late) => late && stopReading(late.body[Symbol.asyncIterator]()),

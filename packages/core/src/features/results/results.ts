@@ -74,13 +74,18 @@ export function createResults(options: ResultsOptions, { now, basePath, afterIma
     findLinkBase: (request, endpoint) =>
       served === undefined ? "" : (publicUrl ?? findLinkBase(request, endpoint, basePath)),
     // The delivery of a stream must not refer to the call, which has the body of the request.
-    createDelivery(delivery, { id, billed: { caller }, linkBase, request, firstImageIndex = 0 }) {
+    createDelivery(delivery, { id, billed, linkBase, request, firstImageIndex = 0 }) {
       const { operation, model, prompt } = request;
       if (!handles(operation)) return undefined;
-      const call = { id, caller, model, operation, prompt };
+      const call = { id, caller: billed.caller, model, operation, prompt };
       return new StoredDelivery({
         ...delivery,
-        store: { put: (image) => storeImage(image, linkBase), open, timeoutMs },
+        store: {
+          put: (image) => storeImage(image, linkBase),
+          open,
+          onStored: (imageId) => (billed.stored ??= []).push(imageId),
+          timeoutMs,
+        },
         afterImage:
           afterImage && ((image, index) => afterImage(image, { ...call, index: firstImageIndex + index })),
       });

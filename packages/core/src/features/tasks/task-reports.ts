@@ -2,7 +2,7 @@ import { GatewayError } from "../../errors.js";
 import { isJsonObject, parseJson } from "../../util/json.js";
 import { isName } from "../../util/name.js";
 import type { Task, TaskStatus, TaskStore } from "../task-store/task-store.js";
-import { isTaskId, type TaskResult } from "./task-object.js";
+import { isTaskId } from "./task-object.js";
 
 /** Shows and cancels the tasks of all callers, for the operator. Every method rejects with a TypeError if the ledger cannot list tasks. */
 export interface TaskReports {
@@ -12,8 +12,6 @@ export interface TaskReports {
    * @throws RangeError for a field that cannot be used
    */
   list(query?: TaskQuery): Promise<TaskList>;
-  /** Returns the links of the images of a completed task, without base64. Empty: it has none, or its result has expired. */
-  findLinks(caller: string, id: string): Promise<readonly string[]>;
   /**
    * Cancels a task that waits in the queue, and releases its hold. A task that was sent stays as it is. Returns the task as it is now.
    *
@@ -60,13 +58,9 @@ export interface ReportedTasks {
   readonly store: TaskStore;
   /** Deletes what the input of a cancelled task refers to. */
   readonly removeInput: (input: string) => void;
-  /** Opens the result of a completed task. `undefined`: it has expired. */
-  readonly openResult: (result: string) => Promise<TaskResult | undefined>;
 }
 
 const ENDED: readonly TaskStatus[] = ["completed", "failed", "cancelled"];
-/** A result with links is short. One with base64 may have a hundred megabytes, and is not read. */
-const MAX_RESULT_LENGTH = 256 * 1024;
 
 /** Creates the reports of the tasks of a ledger. `undefined`: it keeps none. */
 export function createTaskReports(tasks: ReportedTasks | undefined): TaskReports {
@@ -80,12 +74,6 @@ export function createTaskReports(tasks: ReportedTasks | undefined): TaskReports
       if (store.listAll === undefined) throw new TypeError("The ledger of this gateway cannot list tasks.");
       const found = await store.listAll({ caller, statuses, limit });
       return { ...found, tasks: found.tasks.map(toInfo) };
-    },
-    async findLinks(caller, id) {
-      const { store, openResult } = requireTasks(tasks);
-      const task = isName(caller) && isTaskId(id) ? await store.find(caller, id) : undefined;
-      const result = task?.result === undefined ? undefined : await openResult(task.result);
-      return result === undefined ? [] : readLinks(await readText(result));
     },
     async cancel(caller, id) {
       const { store, removeInput } = requireTasks(tasks);
@@ -133,27 +121,4 @@ function readCode(error: string): string | undefined {
   const value = parseJson(error);
   const code = isJsonObject(value) ? value["code"] : undefined;
   return typeof code === "string" ? code : undefined;
-}
-
-function readLinks(text: string | undefined): readonly string[] {
-  const body = text === undefined ? undefined : parseJson(text);
-  const data = isJsonObject(body) ? body["data"] : undefined;
-  if (!Array.isArray(data)) return [];
-  return data.flatMap((image: unknown) =>
-    isJsonObject(image) && typeof image["url"] === "string" && /^https?:/.test(image["url"])
-      ? [image["url"]]
-      : [],
-  );
-}
-
-/** `undefined`: it is too long to be one with links. */
-async function readText(result: TaskResult): Promise<string | undefined> {
-  if (typeof result === "string") return result;
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const chunk of result) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.length > MAX_RESULT_LENGTH) return undefined;
-  }
-  return text + decoder.decode();
 }

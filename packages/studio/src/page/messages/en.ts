@@ -334,6 +334,11 @@ export const en = {
     task: "Task",
     storedImages: "Images",
     openImage: (index: number) => `Image ${index}`,
+    imageStates: {
+      gone: "no longer stored",
+      unreadable: "the gateway cannot read what its store keeps",
+      failed: "the store failed; the log of the server says why",
+    },
     upstreamId: "Provider's id",
     notCharged: "Nothing was charged: the gateway had no prices",
     unresolved: "The outcome is not known: the process ended before the provider's response did",

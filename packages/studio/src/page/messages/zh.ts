@@ -303,6 +303,11 @@ export const zh: Messages = {
     task: "任务",
     storedImages: "图片",
     openImage: (index) => `图片 ${index}`,
+    imageStates: {
+      gone: "已不再保存",
+      unreadable: "网关无法读取存储中的图片",
+      failed: "存储出错，原因见服务器日志",
+    },
     upstreamId: "服务商 id",
     notCharged: "没有收费：网关没有设置价格",
     unresolved: "结果未知：进程在服务商响应结束之前终止",

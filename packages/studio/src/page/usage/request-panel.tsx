@@ -1,17 +1,9 @@
 import { addDecimals, formatDecimal, negateDecimal, readDecimal } from "@calotype/core/stores";
 import { type ComponentChildren, Fragment } from "preact";
-import type {
-  CallCost,
-  CostLine,
-  FoundRequest,
-  ImageLinks,
-  RefusedRequest,
-  UsageRecord,
-} from "../../wire.js";
+import type { CallCost, CostLine, FoundRequest, RefusedRequest, UsageRecord } from "../../wire.js";
 import { call } from "../api.js";
 import { Derivation, writeDerivation } from "../components/derivation.js";
 import { Code, CopyButton, CopyText, Failure, Loading, Status } from "../components/feedback.js";
-import { Icon } from "../components/icon.js";
 import { Panel } from "../components/panel.js";
 import { useUnits, withUnit } from "../currency.js";
 import { formatAmount, formatCount, formatDuration, formatTime, shorten } from "../format.js";
@@ -19,6 +11,7 @@ import { type Messages, useMessages } from "../messages/index.js";
 import { addressOf } from "../router.js";
 import { useData } from "../use-data.js";
 import { OutcomeOf } from "./outcome.js";
+import { StoredImages } from "./stored-images.js";
 import { Timeline } from "./timeline.js";
 
 /** A request beside the list: what happened to it, how its charge was computed, and its record. */
@@ -87,7 +80,7 @@ function Details({ record }: { readonly record: UsageRecord }) {
   return (
     <>
       <Facts record={record} />
-      {record.task !== undefined && record.images > 0 && <StoredImages record={record} task={record.task} />}
+      {record.state === "settled" && record.stored !== undefined && <StoredImages record={record} />}
       <section class="section">
         <h3>{text.howCharged}</h3>
         {derivation === undefined ? (
@@ -114,31 +107,6 @@ function Details({ record }: { readonly record: UsageRecord }) {
         <Code code={JSON.stringify(record, null, 2)} label={text.raw} />
       </details>
     </>
-  );
-}
-
-/** The images of a task by the links of its result, as long as it is kept. The page shows those of its own origin. */
-function StoredImages({ record: { caller }, task }: { readonly record: UsageRecord; readonly task: string }) {
-  const { usage: text } = useMessages();
-  const path = `tasks/${encodeURIComponent(caller)}/${encodeURIComponent(task)}/links`;
-  const { data } = useData(path, (signal) => call<ImageLinks>(path, { signal }));
-  if (data === undefined || data.links.length === 0) return null;
-  return (
-    <section class="section">
-      <h3>{text.storedImages}</h3>
-      <ul class="thumbnails">
-        {data.links.map((link, index) => (
-          <li key={link}>
-            <a href={link} target="_blank" rel="noreferrer">
-              {new URL(link).origin === location.origin && (
-                <img src={link} alt="" loading="lazy" width="96" height="96" />
-              )}
-              {text.openImage(index + 1)} <Icon name="open" />
-            </a>
-          </li>
-        ))}
-      </ul>
-    </section>
   );
 }
 
