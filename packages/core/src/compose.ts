@@ -23,7 +23,7 @@ import { boolean, hook, withMethods } from "./options/schema-parts.js";
 import { type Fields, formatPath } from "./util/parse-fields.js";
 
 export { GatewayError } from "./errors.js";
-export { type AlertsOptions, alerts } from "./features/alerts/alerts-feature.js";
+export { type AlertsApi, type AlertsOptions, alerts } from "./features/alerts/alerts-feature.js";
 export { type BudgetsApi, budgets } from "./features/budgets/budgets-feature.js";
 export { type CallersApi, callers } from "./features/callers/callers-feature.js";
 export {

@@ -1,5 +1,5 @@
 import { findAbility } from "./billing/ledger-ability.js";
-import { alerts } from "./features/alerts/alerts-feature.js";
+import { type AlertsApi, alerts } from "./features/alerts/alerts-feature.js";
 import { type BudgetsApi, budgets } from "./features/budgets/budgets-feature.js";
 import { type CallersApi, callers } from "./features/callers/callers-feature.js";
 import { type ChannelControl, channelControl } from "./features/channel-control/channel-control-feature.js";
@@ -41,6 +41,7 @@ import { requestPath } from "./request/route.js";
 /** An image-generation gateway. */
 export interface Gateway
   extends ComposedGateway,
+    AlertsApi,
     BudgetsApi,
     CallersApi,
     ChannelControl,

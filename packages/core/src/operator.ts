@@ -3,6 +3,7 @@ export type { FieldChanges } from "./channels/channel.js";
 export type { ChannelStatus } from "./channels/channel-status.js";
 export type { ChannelPause, ChannelState, KeyStatus, ModelStatus } from "./contract/channel-state.js";
 export type { ExpiringKey, KeyFunction, KeyRequest } from "./contract/key-source.js";
+export type { AlertReports, ListedAlert } from "./features/alerts/alerts-feature.js";
 export type { BudgetReports, BudgetStatus } from "./features/budgets/read-budgets.js";
 export type {
   CallerPatch,
@@ -35,7 +36,13 @@ export type {
 export type { EstimateQuery, RequestEstimate } from "./features/estimate/estimate-feature.js";
 export type { HealthCheckStatus, HealthState } from "./features/health/health-feature.js";
 export type { LimitReports, LimitStatus } from "./features/limits/read-limits.js";
-export type { WebhookEndpointName, WebhookFilter, WebhookMessage } from "./features/outbox/outbox.js";
+export type {
+  AlertFilter,
+  KnownAlert,
+  WebhookEndpointName,
+  WebhookFilter,
+  WebhookMessage,
+} from "./features/outbox/outbox.js";
 export type { Refusal } from "./features/refusals/refusal.js";
 export type { RefusalCount, RefusalList, RefusalQuery } from "./features/refusals/refusal-list.js";
 export type { Refusals } from "./features/refusals/refusals.js";

@@ -3,6 +3,7 @@ import { CALLERS } from "./sql/callers.js";
 import { CHANGES_WITHOUT_NOTIFY } from "./sql/changes-without-notify.js";
 import { COSTS } from "./sql/costs.js";
 import { HOURLY_TOTALS } from "./sql/hourly-totals.js";
+import { KEPT_ALERTS } from "./sql/kept-alerts.js";
 import { KEPT_HOLDS } from "./sql/kept-holds.js";
 import { LATE_RECORDS } from "./sql/late-records.js";
 import { MONTHLY_RECORDS } from "./sql/monthly-records.js";
@@ -554,6 +555,7 @@ export const MIGRATIONS: readonly string[] = [
   MONTHLY_RECORDS,
   WITHOUT_COMPILATION,
   RECORD_TIMES,
+  KEPT_ALERTS,
 ];
 
 /** How many steps come before that which divides the records into months, see `prepare-records.ts`. */

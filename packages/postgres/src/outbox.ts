@@ -157,7 +157,7 @@ export function createOutbox(
       record: leaseRecords,
       alert: async ({ limit, leaseMs }) => {
         const select = {
-          condition: "threshold IS NOT NULL AND endpoint IS NULL",
+          condition: "threshold IS NOT NULL AND endpoint IS NULL AND state IS NULL",
           columns: alertColumns("l"),
         };
         const rows = await leaseInOrder(select, { behind: "0", limit, leaseMs });
@@ -179,7 +179,8 @@ export function createOutbox(
     alert: (alerts) => {
       const names = alerts.map(toStoredName);
       return database.run({
-        sql: `DELETE FROM ${table} e USING unnest($1::text[], $2::text[], $3::int[]) AS d (caller, period, threshold)
+        sql: `UPDATE ${table} e SET state = 'delivered'
+          FROM unnest($1::text[], $2::text[], $3::int[]) AS d (caller, period, threshold)
           WHERE e.threshold IS NOT NULL AND e.endpoint IS NULL AND e.caller = d.caller AND e.period = d.period AND e.threshold = d.threshold`,
         values: [
           names.map(({ caller }) => caller),
@@ -259,6 +260,25 @@ export function createOutbox(
         ],
       });
       notifications.tell([{ kind: "message" }]);
+    },
+    listAlerts: async ({ caller }, limit) => {
+      await ready();
+      if (!isPossible({ caller })) return [];
+      const rows = await database.run({
+        // A message has the time of its alert, in milliseconds.
+        sql: `SELECT ${alertColumns("e")}, CASE
+              WHEN e.state IS NULL OR 'waiting' = ANY (m.states) THEN 'waiting'
+              WHEN 'given_up' = ANY (m.states) THEN 'given_up' ELSE 'delivered' END AS state
+          FROM ${table} e, LATERAL (
+            SELECT array_agg(m.state) AS states FROM ${table} m
+              WHERE m.created_at = date_trunc('milliseconds', e.created_at) AND m.endpoint IS NOT NULL
+                AND m.caller = e.caller AND m.period = e.period AND m.threshold = e.threshold
+          ) m
+          WHERE e.threshold IS NOT NULL AND e.endpoint IS NULL AND e.created_at IS NOT NULL AND ($2::text IS NULL OR e.caller = $2)
+          ORDER BY e.created_at DESC, e.sequence DESC LIMIT $1`,
+        values: [limit, caller ?? null],
+      });
+      return rows.map((row) => ({ ...readAlert(row), state: readOneOf(row, "state", STATES) }));
     },
     list: async (filter, limit) => {
       await ready();

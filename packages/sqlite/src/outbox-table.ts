@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import {
+  type AlertFilter,
   type BudgetAlert,
   checkWebhookAttempt,
   createAlert,
   createTakenRecords,
+  type KnownAlert,
   type LeaseOptions,
   MAX_ALERT_AGE_MS,
   type NewAlertMessage,
@@ -50,6 +52,8 @@ export interface EntryTable {
   leaseMessages(options: LeaseOptions): WebhookEntry[];
   endRecord(record: UsageRecord): void;
   endAlert(alert: BudgetAlert): void;
+  /** Only reads. */
+  listAlerts(filter: AlertFilter, limit: number): KnownAlert[];
   finish(id: string, attempt: WebhookAttempt): void;
   /** Only reads. */
   list(filter: WebhookFilter, limit: number): WebhookMessage[];
@@ -60,7 +64,8 @@ export interface EntryTable {
 }
 
 /**
- * The table `outbox`. Records and alerts are deleted when they were delivered, messages are kept. `webhook_queues` has a row for each
+ * The table `outbox`. Records are deleted when they were delivered. Alerts then have the kind `delivered_alert`, so that no search for
+ * what is due reads them. Messages are kept. `webhook_queues` has a row for each
  * endpoint that has something to send, so that an endpoint that is busy or disabled costs nothing, however many messages wait for it.
  */
 export function createEntryTable(
@@ -75,7 +80,10 @@ export function createEntryTable(
   const selectFirst = database.prepare(SELECT_FIRST_MESSAGE);
   const selectById = database.prepare(`SELECT ${COLUMNS} ${FROM} WHERE e.kind = 'message' AND e.id = ?`);
   const selectTask = database.prepare("SELECT * FROM tasks WHERE sequence = ?");
-  const remove = database.prepare("DELETE FROM outbox WHERE kind = ? AND id = ?");
+  const endAlert = database.prepare(
+    "UPDATE outbox SET kind = 'delivered_alert', state = 'delivered' WHERE kind = 'alert' AND id = ?",
+  );
+  const selectAlerts = database.prepare(SELECT_KNOWN_ALERTS);
   const removeRecord = database.prepare("DELETE FROM outbox WHERE kind = 'record' AND id = ? AND state = ?");
   const removeOfTask = database.prepare("DELETE FROM outbox WHERE task = ?");
   const removeOld = database.prepare("DELETE FROM outbox WHERE created_at < ? RETURNING caller, endpoint");
@@ -201,7 +209,11 @@ export function createEntryTable(
       return taken;
     },
     endRecord: ({ id, state }) => void removeRecord.run(id, state),
-    endAlert: ({ id }) => void remove.run("alert", id),
+    endAlert: ({ id }) => void endAlert.run(id),
+    listAlerts: ({ caller = null }, limit) =>
+      selectAlerts
+        .all(caller, caller, limit)
+        .map((row) => ({ ...readAlert(row), state: readOneOf(row, "alert_state", STATES) })),
     finish: (id, attempt) => {
       checkWebhookAttempt(attempt);
       const row = selectById.get(id);
@@ -279,6 +291,17 @@ const ALERT_COLUMNS = "e.caller, e.period, e.threshold, e.budget, e.settled, e.c
 
 const SELECT_ALERTS = `SELECT e.sequence, ${ALERT_COLUMNS} FROM outbox AS e
   WHERE e.kind = 'alert' AND e.due_at <= ? AND e.sequence > ? ORDER BY e.sequence LIMIT ?`;
+
+/** Alerts, the newest first, with the state of their messages. A message has the time of its alert. */
+const SELECT_KNOWN_ALERTS = `SELECT ${ALERT_COLUMNS}, CASE
+      WHEN e.state = 'waiting' OR 'waiting' IN messages THEN 'waiting'
+      WHEN 'given_up' IN messages THEN 'given_up' ELSE 'delivered' END AS alert_state
+  FROM outbox AS e WHERE e.kind IN ('alert', 'delivered_alert') AND e.created_at IS NOT NULL AND (? IS NULL OR e.caller = ?)
+  ORDER BY e.created_at DESC, e.sequence DESC LIMIT ?`.replaceAll(
+  "messages",
+  `(SELECT m.state FROM outbox AS m WHERE m.kind = 'message' AND m.created_at = e.created_at AND m.caller = e.caller
+    AND m.period = e.period AND m.threshold = e.threshold)`,
+);
 
 /** The endpoints with a message that is due, the longest waiting first. */
 const SELECT_QUEUES = `SELECT caller, endpoint, next_at FROM webhook_queues WHERE next_at >= ? AND next_at <= ?

@@ -58,6 +58,7 @@ export function createOutbox(
       }),
     finish: async (id, attempt) => await write(() => entries.finish(id, attempt)),
     addMessages: async (alert, messages) => await write(() => entries.addAlertMessages(alert, messages)),
+    listAlerts: async (filter, limit) => await read(() => entries.listAlerts(filter, limit)),
     list: async (filter, limit) => await read(() => entries.list(filter, limit)),
     replay: async (filter) => await write(() => entries.replay(filter)),
     setDisabled: async (caller, endpoint, isDisabled) =>

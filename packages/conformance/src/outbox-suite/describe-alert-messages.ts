@@ -57,6 +57,32 @@ export function describeAlertMessages(
       expect(await ledger.outbox.list({ task: "task_1" }, 9)).toEqual([]);
     });
 
+    it("is the state of its alert, which is listed for 30 days", async () => {
+      const alert = await writeMessages();
+      const { ledger, clock } = bench();
+      const { outbox } = ledger;
+      const list = async (caller?: string) => (await outbox.listAlerts?.({ caller }, 9)) ?? [];
+      const readState = async () => (await list()).map(({ state }) => state);
+      expect(await list()).toEqual([{ ...alert, state: "waiting" }]);
+      for (const { id } of MESSAGES) await outbox.finish(id, { kind: "delivered" });
+      expect(await readState()).toEqual(["waiting"]);
+
+      await outbox.done("alert", [alert]);
+      expect(await readState()).toEqual(["delivered"]);
+      clock.advance(2_000);
+      expect(await outbox.lease("alert", OPTIONS)).toEqual([]);
+      await outbox.replay({ endpoint: "shop" });
+      expect(await readState()).toEqual(["waiting"]);
+      await outbox.finish(MESSAGES[0]?.id ?? "", { kind: "given_up", error: "410" });
+      expect(await readState()).toEqual(["given_up"]);
+      expect(await list("me")).toHaveLength(1);
+      expect(await list("you")).toEqual([]);
+
+      clock.advance(30 * DAY_MS);
+      await ledger.sweep({ onLost: "release" });
+      expect(await list()).toEqual([]);
+    });
+
     it("is forgotten 30 days after the alert, also if it waits", async () => {
       const alert = await writeMessages();
       const { ledger, clock } = bench();

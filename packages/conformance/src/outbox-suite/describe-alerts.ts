@@ -61,6 +61,20 @@ export function describeAlerts(open: OpenLedger<BudgetLedger & OutboxLedger>): v
       expect(await take()).toEqual(["me total 50 8", "me total 80 8"]);
     });
 
+    it("is listed, the newest first, also after its delivery", async () => {
+      const { ledger, clock } = bench();
+      await charge("req_1", "5");
+      await ledger.outbox.done("alert", await ledger.outbox.lease("alert", { limit: 9, leaseMs: 0 }));
+      clock.advance(1);
+      await charge("req_2", "3");
+      const listed = (await ledger.outbox.listAlerts?.({}, 9)) ?? [];
+      expect(listed.map(({ threshold, state }) => `${threshold} ${state}`)).toEqual([
+        "80 waiting",
+        "50 delivered",
+      ]);
+      expect(await ledger.outbox.listAlerts?.({}, 1)).toEqual(listed.slice(0, 1));
+    });
+
     it("is not written again after a correction", async () => {
       const { ledger } = bench();
       await ledger.hold(dailyHoldOf("req_1", { amount: "6", budget: "10" }));

@@ -9,7 +9,8 @@ import type { RelatedOptions } from "../../options/options.js";
 import { throwProblems } from "../../options/problems.js";
 import { toPlainError } from "../../redact.js";
 import { BUDGET_STORE, type BudgetAlert } from "../budgets/budget-store.js";
-import { OUTBOX, type Outbox } from "../outbox/outbox.js";
+import { readListLimit } from "../../util/list-limit.js";
+import { type AlertFilter, type KnownAlert, OUTBOX, type Outbox } from "../outbox/outbox.js";
 import { createAlertMessages } from "../webhooks/alert-messages.js";
 import type { WebhookEndpoints } from "../webhooks/endpoints.js";
 import type { WebhooksFeature } from "../webhooks/webhooks-feature.js";
@@ -22,11 +23,36 @@ export interface AlertsOptions<Options extends RelatedOptions = RelatedOptions> 
   readonly webhooks?: Pick<WebhooksFeature<Options>, "currentEndpoints"> | undefined;
 }
 
+/** What {@link alerts} adds to a gateway. */
+export interface AlertsApi {
+  /** The alerts about budgets. Read-only. */
+  readonly alerts: AlertReports;
+}
+
+/** Shows the alerts about budgets. */
+export interface AlertReports {
+  /**
+   * Returns the alerts of the last 30 days, the newest first. A ledger on PostgreSQL has those that were reached while a gateway had
+   * `onBudget` or `webhooks`.
+   *
+   * @param filter an absent field selects all alerts
+   * @param limit the largest number of alerts, from 1 to 1,000. Default 100.
+   * @throws RangeError for a wrong limit. TypeError if the ledger does not keep alerts.
+   */
+  list(filter?: AlertFilter, limit?: number): Promise<readonly ListedAlert[]>;
+}
+
+/** An alert about a budget for the operator. */
+export interface ListedAlert extends Omit<KnownAlert, "state"> {
+  /** As of {@link KnownAlert}. `not_sent`: there is neither `onBudget` nor `webhooks`. */
+  readonly state: KnownAlert["state"] | "not_sent";
+}
+
 /** Alerts about budgets. The ledger must keep them. */
 export function alerts<Options extends RelatedOptions = RelatedOptions>({
   onBudget,
   webhooks,
-}: AlertsOptions<Options>): Feature<object, Options> {
+}: AlertsOptions<Options>): Feature<AlertsApi, Options> {
   return {
     name: "alerts",
     setup(kernel) {
@@ -36,8 +62,23 @@ export function alerts<Options extends RelatedOptions = RelatedOptions>({
       }
       const endpoints = webhooks && (() => webhooks.currentEndpoints(kernel));
       const outbox = findAbility(ledger, OUTBOX);
-      findAbility(ledger, OUTBOX_READERS)?.setReader("alert", (onBudget ?? endpoints) !== undefined);
-      return { chores: [createAlertDelivery({ outbox, onBudget, endpoints, logger })] };
+      const hasReceiver = (onBudget ?? endpoints) !== undefined;
+      findAbility(ledger, OUTBOX_READERS)?.setReader("alert", hasReceiver);
+      const api: AlertsApi = {
+        alerts: {
+          async list(filter = {}, limit) {
+            if (outbox?.listAlerts === undefined) {
+              throw new TypeError("The ledger of this gateway keeps no alerts.");
+            }
+            const listed = await outbox.listAlerts(filter, readListLimit(limit));
+            const isSent = onBudget !== undefined || endpoints?.() !== undefined;
+            return listed.map((alert) =>
+              isSent || alert.state !== "waiting" ? alert : { ...alert, state: "not_sent" },
+            );
+          },
+        },
+      };
+      return { api, chores: [createAlertDelivery({ outbox, onBudget, endpoints, logger })] };
     },
   };
 }

@@ -36,7 +36,10 @@ type Leases = {
  */
 export function createMemoryOutbox(now: () => number, records: MemoryRecords) {
   const alerts = createLeaseQueue<BudgetAlert>(now);
+  /** In the order in which they were written. */
   const alertsById = new Map<string, QueueEntry<BudgetAlert>>();
+  /** The ids of those that were delivered. */
+  const deliveredAlerts = new Set<string>();
   /** In the order in which they were written. */
   const messages = new Map<string, StoredMessage>();
   const byTask = new Map<string, StoredMessage[]>();
@@ -54,6 +57,11 @@ export function createMemoryOutbox(now: () => number, records: MemoryRecords) {
   function forgetAlert(id: string): void {
     alertsById.get(id)?.moveTo(undefined);
     alertsById.delete(id);
+    deliveredAlerts.delete(id);
+  }
+
+  function forgetOldAlerts(): void {
+    for (const [id, { value }] of alertsById) if (isOld(value)) forgetAlert(id);
   }
 
   function addMessage(
@@ -86,7 +94,7 @@ export function createMemoryOutbox(now: () => number, records: MemoryRecords) {
   const leases: Leases = {
     record: ({ limit, leaseMs }) => records.take(limit, leaseMs).map(copyRecord),
     alert({ limit, leaseMs }) {
-      for (const [id, { value }] of alertsById) if (isOld(value)) forgetAlert(id);
+      forgetOldAlerts();
       return alerts.take(limit, leaseMs).map((alert) => ({ ...alert }));
     },
     message({ limit, leaseMs, except = [] }) {
@@ -114,9 +122,29 @@ export function createMemoryOutbox(now: () => number, records: MemoryRecords) {
     leaseInOrder: async ({ limit, leaseMs }) => records.takeInOrder(limit, leaseMs).map(copyRecord),
     async done(_kind, entries) {
       for (const entry of entries) {
-        if ("state" in entry) records.markDelivered(entry);
-        else forgetAlert(entry.id);
+        if ("state" in entry) {
+          records.markDelivered(entry);
+          continue;
+        }
+        const alert = alertsById.get(entry.id);
+        if (alert === undefined) continue;
+        alerts.markDelivered(alert);
+        deliveredAlerts.add(entry.id);
       }
+    },
+    async listAlerts({ caller }, limit) {
+      forgetOldAlerts();
+      const byAlert = Map.groupBy(messages.values(), ({ message }) => message.alert);
+      return Array.from(alertsById.values(), ({ value }) => value)
+        .toReversed()
+        .filter((alert) => caller === undefined || alert.caller === caller)
+        .slice(0, limit)
+        .map((alert) => {
+          const states = byAlert.get(alert.id)?.map(({ message }) => message.state) ?? [];
+          const isWaiting = !deliveredAlerts.has(alert.id) || states.includes("waiting");
+          const ended = states.includes("given_up") ? "given_up" : "delivered";
+          return { ...alert, state: isWaiting ? "waiting" : ended };
+        });
     },
     async finish(id, attempt) {
       checkWebhookAttempt(attempt);

@@ -98,6 +98,20 @@ export interface NewAlertMessage {
   readonly endpoint: string;
 }
 
+/** An alert about a budget, and what became of it. */
+export interface KnownAlert extends BudgetAlert {
+  /**
+   * `waiting`: its delivery, or that of one of its messages, has not ended. `given_up`: one of its messages was given up.
+   * `delivered`: everyone who was to get it has it.
+   */
+  readonly state: WebhookMessage["state"];
+}
+
+/** Selects alerts; an absent field selects all. */
+export interface AlertFilter {
+  readonly caller?: string | undefined;
+}
+
 /**
  * What a ledger has to deliver: records to `onUsage`, alerts to `onBudget`, messages to webhook endpoints. Each entry is delivered
  * at least once. The ledgers in memory, of `@calotype/sqlite` and of `@calotype/postgres` have an outbox, as the member `outbox`.
@@ -115,7 +129,7 @@ export interface Outbox {
    * same time. At least the oldest 10,000 records are looked at.
    */
   leaseInOrder(options: Omit<LeaseOptions, "except">): Promise<readonly UsageRecord[]>;
-  /** Ends the delivery of records, in these versions, or of alerts. */
+  /** Ends the delivery of records, in these versions, or of alerts. An ended alert is kept for 30 days if there is `listAlerts`. */
   done<Kind extends "record" | "alert">(kind: Kind, entries: readonly OutboxEntries[Kind][]): Promise<void>;
   /**
    * Records an attempt to send a message. A message that was delivered stays `delivered`. One that was given up becomes
@@ -126,6 +140,8 @@ export interface Outbox {
   finish(id: string, attempt: WebhookAttempt): Promise<void>;
   /** Writes messages about an alert, to be sent at once. Messages whose ids are known stay as they are. They are kept for 30 days. */
   addMessages(alert: BudgetAlert, messages: readonly NewAlertMessage[]): Promise<void>;
+  /** Returns the alerts of the last 30 days, the newest first. Absent: alerts that were delivered are not kept. */
+  listAlerts?(filter: AlertFilter, limit: number): Promise<readonly KnownAlert[]>;
   /** Returns messages, the newest first. */
   list(filter: WebhookFilter, limit: number): Promise<readonly WebhookMessage[]>;
   /** Makes messages wait again, also delivered ones, to be sent at once with a new series of attempts. Returns how many. */
