@@ -24,6 +24,7 @@ import type {
   EstimateQuery,
   GatewayStatus,
   LimitStatus,
+  ListedAlert,
   ProbeEstimate,
   Refusal,
   RefusalList,
@@ -47,6 +48,7 @@ export type {
   EstimateQuery,
   GatewayStatus,
   LimitStatus,
+  ListedAlert,
   ModelDetails,
   PriceTables,
   RecordPage,
@@ -127,6 +129,11 @@ export interface NewKey {
   readonly caller: CallerRow;
   /** Shown once. */
   readonly key: string;
+}
+
+/** `GET api/alerts?caller=`: the newest alerts about budgets, at most 100. */
+export interface AlertList {
+  readonly alerts: readonly ListedAlert[];
 }
 
 /** `GET api/callers/{id}/audit`. */

@@ -2,10 +2,10 @@ import { type Caller, GatewayError } from "@calotype/core";
 import type { CallerPatch } from "@calotype/core/operator";
 import { readBody } from "../read-body.js";
 import { respondWithJson } from "../respond.js";
-import type { CallerHistory, NewKey } from "../wire.js";
+import type { AlertList, CallerHistory, NewKey } from "../wire.js";
 import { findListed, forgetCallers, listCallers, readCallerQuery } from "./caller-list.js";
 import { toRow } from "./caller-rows.js";
-import { type ApiRoute, explainMissing } from "./route.js";
+import { type ApiRoute, explainMissing, type StudioGateway } from "./route.js";
 
 /** Who makes the changes, in the audit lines. */
 const BY = "studio";
@@ -16,6 +16,15 @@ export const CALLER_ROUTES: readonly ApiRoute[] = [
     path: "callers",
     role: "viewer",
     run: async (parts, { query }) => respondWithJson(await listCallers(parts, readCallerQuery(query))),
+  },
+  {
+    method: "GET",
+    path: "alerts",
+    role: "viewer",
+    async run({ gateway }, { query }) {
+      const caller = query.get("caller") ?? undefined;
+      return respondWithJson({ alerts: await listAlerts(gateway, caller) } satisfies AlertList);
+    },
   },
   {
     method: "GET",
@@ -92,3 +101,16 @@ export const CALLER_ROUTES: readonly ApiRoute[] = [
     },
   },
 ];
+
+/** A ledger that keeps no alerts, which is a TypeError there, has none to show. */
+async function listAlerts(
+  { alerts }: Pick<StudioGateway, "alerts">,
+  caller: string | undefined,
+): Promise<AlertList["alerts"]> {
+  try {
+    return (await alerts?.list({ caller })) ?? [];
+  } catch (error) {
+    if (error instanceof TypeError) return [];
+    throw error;
+  }
+}

@@ -26,8 +26,8 @@ export type StudioGateway = Pick<
   | "tasks"
   | "webhooks"
 > &
-  // A composed gateway may have no results.
-  Partial<Pick<Gateway, "openImage">>;
+  // A composed gateway may have no results and no alerts.
+  Partial<Pick<Gateway, "openImage" | "alerts">>;
 
 /** Does something whose fields the gateway checks: one that cannot be used is a RangeError there. */
 export function explainFields<T>(work: () => Promise<T>): Promise<T> {

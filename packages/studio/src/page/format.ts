@@ -85,10 +85,13 @@ export function formatLargeAmount(amount: string, language: string): string {
 
 /** The size of a file, in its largest decimal unit. */
 export function formatBytes(bytes: number, language: string): string {
-  const [unit, size] = bytes < 1_000_000 ? (["kilobyte", 1_000] as const) : (["megabyte", 1_000_000] as const);
-  return new Intl.NumberFormat(language, { style: "unit", unit, maximumFractionDigits: size === 1_000 ? 0 : 1 }).format(
-    bytes / size,
-  );
+  const [unit, size] =
+    bytes < 1_000_000 ? (["kilobyte", 1_000] as const) : (["megabyte", 1_000_000] as const);
+  return new Intl.NumberFormat(language, {
+    style: "unit",
+    unit,
+    maximumFractionDigits: size === 1_000 ? 0 : 1,
+  }).format(bytes / size);
 }
 
 /** A number with at most one decimal, for a column whose header has the unit. */

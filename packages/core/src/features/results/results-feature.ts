@@ -67,7 +67,9 @@ function createResultsApi(
   return {
     async openImage(id, range) {
       if (objects === undefined) {
-        throw new TypeError("The gateway has no option results, or its store cannot read what it has stored.");
+        throw new TypeError(
+          "The gateway has no option results, or its store cannot read what it has stored.",
+        );
       }
       const image = IMAGE_ID.test(id) ? await objects.open(id, range) : undefined;
       if (image === undefined) return undefined;

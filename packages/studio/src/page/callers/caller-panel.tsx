@@ -13,6 +13,7 @@ import { formatAmount, formatTime } from "../format.js";
 import { type Messages, useMessages } from "../messages/index.js";
 import { addressOf, followLink } from "../router.js";
 import { toApiError, useData } from "../use-data.js";
+import { AlertList, useAlerts } from "./alert-list.js";
 import { CallerForm } from "./caller-form.js";
 import { CallerState } from "./caller-table.js";
 import { BudgetUse, LimitList } from "./closeness.js";
@@ -78,6 +79,7 @@ function Details({ caller, isAdmin, onChanged, onNewKey }: ActionProps & { reado
         </Actions>
       )}
       <Budget caller={caller} />
+      <Alerts caller={caller.id} />
       <Limits caller={caller} />
       <CallerFacts caller={caller} />
       {!isStored && <p class="soft">{text.fixedHint}</p>}
@@ -158,6 +160,19 @@ function Budget({ caller }: { readonly caller: CallerRow }) {
           </dl>
         </>
       )}
+    </section>
+  );
+}
+
+/** Absent if no part of its budget was reached. */
+function Alerts({ caller }: { readonly caller: string }) {
+  const { callers: text } = useMessages();
+  const { data } = useAlerts(caller);
+  if (data === undefined || data.alerts.length === 0) return null;
+  return (
+    <section class="composer">
+      <h3>{text.alerts}</h3>
+      <AlertList alerts={data.alerts} />
     </section>
   );
 }

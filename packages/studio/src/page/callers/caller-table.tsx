@@ -1,6 +1,7 @@
 import type { CallerRow } from "../../wire.js";
 import { AmountCell } from "../components/amount-cell.js";
 import { Status } from "../components/feedback.js";
+import { ListTable } from "../components/list-table.js";
 import { useUnits } from "../currency.js";
 import { formatPlaces, placesOf } from "../format.js";
 import { useMessages } from "../messages/index.js";
@@ -25,50 +26,49 @@ export function CallerTable({
     callers.flatMap(({ spent }) => [spent?.left, spent?.held, spent?.settled, spent?.limit]),
   );
   return (
-    <div class="table-frame" tabIndex={0} role="group" aria-label={text.title}>
-      <table class="list callers">
-        <thead>
-          <tr>
-            <th>{text.caller}</th>
-            <th>{text.budgetUse}</th>
-            <th class="number">{named(text.left)}</th>
-            <th class="number aside">{named(text.held)}</th>
-            <th class="number">{named(text.spent)}</th>
-            <th class="number">{named(text.budget)}</th>
-            <th class="aside">{text.limitNow}</th>
-            {hasGroups && <th class="aside">{text.group}</th>}
-            <th class="aside">{text.state}</th>
+    <ListTable
+      label={text.title}
+      kind="callers"
+      columns={[
+        text.caller,
+        text.budgetUse,
+        [named(text.left), "number"],
+        [named(text.held), "number aside"],
+        [named(text.spent), "number"],
+        [named(text.budget), "number"],
+        [text.limitNow, "aside"],
+        hasGroups && [text.group, "aside"],
+        [text.state, "aside"],
+      ]}
+    >
+      <tbody>
+        {callers.map((caller) => (
+          <tr key={caller.id} class={caller.id === selection.caller ? "chosen" : undefined}>
+            <td class="name">
+              <a
+                href={addressOfCallers({ ...selection, caller: caller.id })}
+                title={caller.id}
+                onClick={followLink}
+              >
+                {caller.id}
+              </a>
+            </td>
+            <BudgetCells caller={caller} places={places} />
+            <td class="fixed aside whole" data-label={text.limitNow}>
+              <TightestLimit caller={caller} />
+            </td>
+            {hasGroups && (
+              <td class="name aside" data-label={text.group}>
+                {caller.group ?? "default"}
+              </td>
+            )}
+            <td class="aside" data-label={text.state}>
+              <CallerState caller={caller} />
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {callers.map((caller) => (
-            <tr key={caller.id} class={caller.id === selection.caller ? "chosen" : undefined}>
-              <td class="name">
-                <a
-                  href={addressOfCallers({ ...selection, caller: caller.id })}
-                  title={caller.id}
-                  onClick={followLink}
-                >
-                  {caller.id}
-                </a>
-              </td>
-              <BudgetCells caller={caller} places={places} />
-              <td class="fixed aside whole" data-label={text.limitNow}>
-                <TightestLimit caller={caller} />
-              </td>
-              {hasGroups && (
-                <td class="name aside" data-label={text.group}>
-                  {caller.group ?? "default"}
-                </td>
-              )}
-              <td class="aside" data-label={text.state}>
-                <CallerState caller={caller} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </tbody>
+    </ListTable>
   );
 }
 

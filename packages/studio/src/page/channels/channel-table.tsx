@@ -1,5 +1,6 @@
 import type { ChannelFacts } from "../../wire.js";
 import { AmountCell } from "../components/amount-cell.js";
+import { ListTable } from "../components/list-table.js";
 import { useUnits } from "../currency.js";
 import { formatSeconds, placesOf } from "../format.js";
 import { useMessages } from "../messages/index.js";
@@ -32,83 +33,78 @@ export function ChannelTable({
   const places = placesOf([...(facts?.values() ?? [])].map(({ day }) => day?.charge));
   const columns = onAct === undefined ? 6 : 7;
   return (
-    <div class="table-frame" tabIndex={0} role="group" aria-label={views.channels}>
-      <table class="list channels">
-        <thead>
-          <tr>
-            <th>{text.channel}</th>
-            <th>{text.state}</th>
-            <th class="aside">{text.lastHour}</th>
-            <th class="number aside">{usage.inUnit(text.median, usage.secondsUnit)}</th>
-            <th class="number aside">{usage.inUnit(usage.p95Time, usage.secondsUnit)}</th>
-            <th class="number aside">{named(text.daySpend)}</th>
-            {onAct !== undefined && (
-              <th class="aside">
-                <span class="hidden-text">{text.actions}</span>
-              </th>
-            )}
-          </tr>
-        </thead>
-        {channels.map((channel) => {
-          const own = facts?.get(channel.id);
-          return (
-            <tbody key={channel.id}>
-              <tr class={channel.id === chosen ? "chosen" : ""}>
-                <td class="wrap">
-                  <a href={addressOf("channels", { channel: channel.id })} onClick={followLink}>
-                    {channel.id}
-                  </a>
-                  {own !== undefined && <div class="small soft family">{familyOf(own)}</div>}
+    <ListTable
+      label={views.channels}
+      kind="channels"
+      columns={[
+        text.channel,
+        text.state,
+        [text.lastHour, "aside"],
+        [usage.inUnit(text.median, usage.secondsUnit), "number aside"],
+        [usage.inUnit(usage.p95Time, usage.secondsUnit), "number aside"],
+        [named(text.daySpend), "number aside"],
+        onAct !== undefined && [text.actions, "actions aside"],
+      ]}
+    >
+      {channels.map((channel) => {
+        const own = facts?.get(channel.id);
+        return (
+          <tbody key={channel.id}>
+            <tr class={channel.id === chosen ? "chosen" : ""}>
+              <td class="wrap">
+                <a href={addressOf("channels", { channel: channel.id })} onClick={followLink}>
+                  {channel.id}
+                </a>
+                {own !== undefined && <div class="small soft family">{familyOf(own)}</div>}
+              </td>
+              <HealthCell health={channel} />
+              <td class="whole aside" data-label={text.lastHour}>
+                <LastHour parts={channel.lastHour} />
+              </td>
+              <TimeCell label={text.median} milliseconds={own?.day?.medianMs} />
+              <TimeCell label={usage.p95Time} milliseconds={own?.day?.p95Ms} />
+              <AmountCell
+                amount={isMixed ? undefined : own?.day?.charge}
+                places={places}
+                label={text.daySpend}
+                isAside
+              />
+              {onAct !== undefined && (
+                <td class="whole acts aside">
+                  <ChannelActions channel={channel} onAct={onAct} class="button" />
                 </td>
-                <HealthCell health={channel} />
-                <td class="whole aside" data-label={text.lastHour}>
-                  <LastHour parts={channel.lastHour} />
-                </td>
-                <TimeCell label={text.median} milliseconds={own?.day?.medianMs} />
-                <TimeCell label={usage.p95Time} milliseconds={own?.day?.p95Ms} />
-                <AmountCell
-                  amount={isMixed ? undefined : own?.day?.charge}
-                  places={places}
-                  label={text.daySpend}
-                  isAside
-                />
-                {onAct !== undefined && (
-                  <td class="whole acts aside">
-                    <ChannelActions channel={channel} onAct={onAct} class="button" />
-                  </td>
-                )}
-              </tr>
-              {own !== undefined && (
-                <tr class="sub facts-row aside">
-                  <td colSpan={columns}>
-                    <Served facts={own} isOneKey={channel.keys === undefined} />
-                  </td>
-                </tr>
               )}
-              {channel.keys?.map((key) => (
-                <tr key={key.index} class="sub">
-                  <td>
-                    {text.key(key.index + 1)} <KeyHint facts={own} index={key.index} />
-                  </td>
-                  <HealthCell health={key} />
-                  <td class="aside" colSpan={columns - 2} />
-                </tr>
-              ))}
-              {channel.models?.map((model) => (
-                <tr key={`${model.upstreamModel} ${model.key}`} class="sub">
-                  <td class="wrap">
-                    {model.upstreamModel}
-                    {model.key !== undefined && ` ${text.withKey(model.key + 1)}`}
-                  </td>
-                  <HealthCell health={model} />
-                  <td class="aside" colSpan={columns - 2} />
-                </tr>
-              ))}
-            </tbody>
-          );
-        })}
-      </table>
-    </div>
+            </tr>
+            {own !== undefined && (
+              <tr class="sub facts-row aside">
+                <td colSpan={columns}>
+                  <Served facts={own} isOneKey={channel.keys === undefined} />
+                </td>
+              </tr>
+            )}
+            {channel.keys?.map((key) => (
+              <tr key={key.index} class="sub">
+                <td>
+                  {text.key(key.index + 1)} <KeyHint facts={own} index={key.index} />
+                </td>
+                <HealthCell health={key} />
+                <td class="aside" colSpan={columns - 2} />
+              </tr>
+            ))}
+            {channel.models?.map((model) => (
+              <tr key={`${model.upstreamModel} ${model.key}`} class="sub">
+                <td class="wrap">
+                  {model.upstreamModel}
+                  {model.key !== undefined && ` ${text.withKey(model.key + 1)}`}
+                </td>
+                <HealthCell health={model} />
+                <td class="aside" colSpan={columns - 2} />
+              </tr>
+            ))}
+          </tbody>
+        );
+      })}
+    </ListTable>
   );
 }
 

@@ -1,4 +1,5 @@
 import type { ModelDetails, PriceTables } from "../../wire.js";
+import { ListTable } from "../components/list-table.js";
 import { formatCount } from "../format.js";
 import { type Messages, useMessages } from "../messages/index.js";
 
@@ -8,41 +9,32 @@ export function PriceTable({ tables }: { readonly tables: PriceTables }) {
   const text = messages.prices;
   return (
     <div>
-      <div class="table-frame" tabIndex={0} role="group" aria-label={messages.views.prices}>
-        <table class="list">
-          <thead>
-            <tr>
-              <th>{text.model}</th>
-              <th>{text.mode}</th>
-              <th>{text.price}</th>
+      <ListTable label={messages.views.prices} columns={[text.model, text.mode, text.price]}>
+        <tbody>
+          {Object.entries(tables.model_details).map(([model, details]) => (
+            <tr key={model}>
+              <td class="wrap">
+                <div>
+                  {model}
+                  {model.endsWith("*") && model !== "*" && (
+                    <div class="small soft">{text.series(model.slice(0, -1))}</div>
+                  )}
+                </div>
+              </td>
+              <td class="whole" data-label={text.mode}>
+                {text.modes[details.pricing_mode]}
+              </td>
+              <td class="whole" data-label={text.price}>
+                <div>
+                  {describePrice(details, messages).map((line) => (
+                    <div key={line}>{line}</div>
+                  ))}
+                </div>
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {Object.entries(tables.model_details).map(([model, details]) => (
-              <tr key={model}>
-                <td class="wrap">
-                  <div>
-                    {model}
-                    {model.endsWith("*") && model !== "*" && (
-                      <div class="small soft">{text.series(model.slice(0, -1))}</div>
-                    )}
-                  </div>
-                </td>
-                <td class="whole" data-label={text.mode}>
-                  {text.modes[details.pricing_mode]}
-                </td>
-                <td class="whole" data-label={text.price}>
-                  <div>
-                    {describePrice(details, messages).map((line) => (
-                      <div key={line}>{line}</div>
-                    ))}
-                  </div>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+          ))}
+        </tbody>
+      </ListTable>
       <section class="section">
         <h2>{text.groups}</h2>
         <p class="soft">{text.groupsHint}</p>

@@ -1,5 +1,6 @@
 import type { RepricedLine, RepriceResult } from "../../wire.js";
 import { AmountCell } from "../components/amount-cell.js";
+import { ListTable } from "../components/list-table.js";
 import { formatAmount, formatCount, formatPlaces, formatTime, placesOf } from "../format.js";
 import { useMessages } from "../messages/index.js";
 
@@ -85,40 +86,38 @@ function Lines({
   return (
     <section>
       <h3>{title}</h3>
-      <div class="table-frame" tabIndex={0} role="group" aria-label={title}>
-        <table class="list">
-          <thead>
-            <tr>
-              <th>{name}</th>
-              <th class="number">{text.requests}</th>
-              <th class="number">{text.charged}</th>
-              <th class="number">{text.wouldBe}</th>
-              <th class="number">{text.change}</th>
-              <th class="number">{text.notRepriced}</th>
+      <ListTable
+        label={title}
+        columns={[
+          name,
+          [text.requests, "number"],
+          [text.charged, "number"],
+          [text.wouldBe, "number"],
+          [text.change, "number"],
+          [text.notRepriced, "number"],
+        ]}
+      >
+        <tbody>
+          {lines.map((line) => (
+            <tr key={line.name}>
+              <td class="name" title={line.name}>
+                {line.name}
+              </td>
+              <td class="number" data-label={text.requests}>
+                {formatCount(line.requests, language)}
+              </td>
+              <AmountCell amount={line.charge} places={places} label={text.charged} />
+              <AmountCell amount={line.newCharge} places={places} label={text.wouldBe} />
+              <td class="number" data-label={text.change} title={line.change}>
+                {signed(line.change, formatPlaces(line.change, places))}
+              </td>
+              <td class="number" data-label={text.notRepriced}>
+                {formatCount(line.kept, language)}
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {lines.map((line) => (
-              <tr key={line.name}>
-                <td class="name" title={line.name}>
-                  {line.name}
-                </td>
-                <td class="number" data-label={text.requests}>
-                  {formatCount(line.requests, language)}
-                </td>
-                <AmountCell amount={line.charge} places={places} label={text.charged} />
-                <AmountCell amount={line.newCharge} places={places} label={text.wouldBe} />
-                <td class="number" data-label={text.change} title={line.change}>
-                  {signed(line.change, formatPlaces(line.change, places))}
-                </td>
-                <td class="number" data-label={text.notRepriced}>
-                  {formatCount(line.kept, language)}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+          ))}
+        </tbody>
+      </ListTable>
       {count > lines.length && (
         <p class="small soft">{text.moreLines(formatCount(count - lines.length, language))}</p>
       )}

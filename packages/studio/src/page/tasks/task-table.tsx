@@ -1,5 +1,6 @@
 import type { TaskInfo } from "../../wire.js";
 import { Status } from "../components/feedback.js";
+import { ListTable } from "../components/list-table.js";
 import { formatDuration, formatShortTime, shorten } from "../format.js";
 import { useMessages } from "../messages/index.js";
 import { addressOf, followLink } from "../router.js";
@@ -23,30 +24,25 @@ export function TaskTable({
 }) {
   const { tasks: text, usage, views } = useMessages();
   return (
-    <div class="table-frame" tabIndex={0} role="group" aria-label={views.tasks}>
-      <table class="list requests">
-        <thead>
-          <tr>
-            <th>{usage.task}</th>
-            <th>{text.state}</th>
-            <th>{usage.dimensions.caller}</th>
-            <th>{usage.dimensions.model}</th>
-            <th>{text.submitted}</th>
-            <th>{text.took}</th>
-            {onCancel !== undefined && (
-              <th>
-                <span class="hidden-text">{text.actions}</span>
-              </th>
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          {tasks.map((task) => (
-            <TaskRow key={task.id} task={task} onCancel={onCancel} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <ListTable
+      label={views.tasks}
+      kind="requests"
+      columns={[
+        usage.task,
+        text.state,
+        usage.dimensions.caller,
+        usage.dimensions.model,
+        text.submitted,
+        text.took,
+        onCancel !== undefined && [text.actions, "actions"],
+      ]}
+    >
+      <tbody>
+        {tasks.map((task) => (
+          <TaskRow key={task.id} task={task} onCancel={onCancel} />
+        ))}
+      </tbody>
+    </ListTable>
   );
 }
 

@@ -1,6 +1,7 @@
 import type { WebhookList, WebhookMessage } from "../../wire.js";
 import { Code, Status } from "../components/feedback.js";
 import { Icon } from "../components/icon.js";
+import { ListTable } from "../components/list-table.js";
 import { formatRelative, shorten } from "../format.js";
 import { useMessages } from "../messages/index.js";
 
@@ -57,29 +58,24 @@ export function WebhookTable({
         </p>
       )}
       {messages.length > 0 && (
-        <div class="table-frame" tabIndex={0} role="group" aria-label={text.webhooks}>
-          <table class="list requests">
-            <thead>
-              <tr>
-                <th>{text.about}</th>
-                <th>{text.state}</th>
-                <th>{usage.dimensions.caller}</th>
-                <th>{text.endpoint}</th>
-                <th class="number">{text.attempts}</th>
-                {onReplay !== undefined && (
-                  <th>
-                    <span class="hidden-text">{text.actions}</span>
-                  </th>
-                )}
-              </tr>
-            </thead>
-            <tbody>
-              {messages.map((message) => (
-                <Message key={message.id} message={message} onReplay={onReplay} />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <ListTable
+          label={text.webhooks}
+          kind="requests"
+          columns={[
+            text.about,
+            text.state,
+            usage.dimensions.caller,
+            text.endpoint,
+            [text.attempts, "number"],
+            onReplay !== undefined && [text.actions, "actions"],
+          ]}
+        >
+          <tbody>
+            {messages.map((message) => (
+              <Message key={message.id} message={message} onReplay={onReplay} />
+            ))}
+          </tbody>
+        </ListTable>
       )}
     </>
   );

@@ -3,6 +3,7 @@ import type { UsageLine, UsageReport, UsageSums } from "../../wire.js";
 import { AmountCell } from "../components/amount-cell.js";
 import { Failure, Loading, StaleNote } from "../components/feedback.js";
 import { TextField } from "../components/field.js";
+import { ListTable } from "../components/list-table.js";
 import { useUnits } from "../currency.js";
 import { formatCount, formatNumber, formatSeconds, placesOf } from "../format.js";
 import { type Messages, useMessages } from "../messages/index.js";
@@ -101,36 +102,34 @@ function Table({ selection, report }: { readonly selection: Selection; readonly 
       : undefined,
   };
   return (
-    <div class="table-frame" tabIndex={0} role="group" aria-label={text.dimensions[by]}>
-      <table class="list">
-        <thead>
+    <ListTable
+      label={text.dimensions[by]}
+      columns={[
+        text.dimensions[by],
+        [named(text.spend), "number"],
+        places.cost !== undefined && [named(text.cost), "number"],
+        places.cost !== undefined && [named(text.margin), "number"],
+        [text.images, "number"],
+        [text.requests, "number"],
+        [text.inUnit(text.failureRate, "%"), "number aside"],
+        [text.inUnit(text.medianTime, text.secondsUnit), "number aside"],
+        [text.inUnit(text.p95Time, text.secondsUnit), "number aside"],
+      ]}
+    >
+      <tbody>
+        {lines.map((line, index) => (
+          <Line key={line.key} line={line} series={index} places={places} selection={selection} />
+        ))}
+        {others !== undefined && (
           <tr>
-            <th>{text.dimensions[by]}</th>
-            <th class="number">{named(text.spend)}</th>
-            {places.cost !== undefined && <th class="number">{named(text.cost)}</th>}
-            {places.cost !== undefined && <th class="number">{named(text.margin)}</th>}
-            <th class="number">{text.images}</th>
-            <th class="number">{text.requests}</th>
-            <th class="number aside">{text.inUnit(text.failureRate, "%")}</th>
-            <th class="number aside">{text.inUnit(text.medianTime, text.secondsUnit)}</th>
-            <th class="number aside">{text.inUnit(text.p95Time, text.secondsUnit)}</th>
+            <td class="soft">
+              <Swatch series={MAX_SERIES} /> {text.others(others.count)}
+            </td>
+            <SumCells sums={others.sums} places={places} unit={undefined} isSum={by !== "model"} />
           </tr>
-        </thead>
-        <tbody>
-          {lines.map((line, index) => (
-            <Line key={line.key} line={line} series={index} places={places} selection={selection} />
-          ))}
-          {others !== undefined && (
-            <tr>
-              <td class="soft">
-                <Swatch series={MAX_SERIES} /> {text.others(others.count)}
-              </td>
-              <SumCells sums={others.sums} places={places} unit={undefined} isSum={by !== "model"} />
-            </tr>
-          )}
-        </tbody>
-      </table>
-    </div>
+        )}
+      </tbody>
+    </ListTable>
   );
 }
 

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import type { CallerRows, GatewayStatus, UsageReport } from "../../wire.js";
 import { call } from "../api.js";
+import { countRecent, useAlerts } from "../callers/alert-list.js";
 import { Status } from "../components/feedback.js";
 import { useUnits } from "../currency.js";
 import { formatCount, formatLargeAmount } from "../format.js";
@@ -93,8 +94,10 @@ const NEAR = 0.8;
 const MAX_NAMES = 3;
 
 function Budgets() {
-  const { usage: text, views, language } = useMessages();
+  const { usage: text, callers, views, language } = useMessages();
   const percent = new Intl.NumberFormat(language, { style: "percent", roundingMode: "trunc" });
+  const { data: { alerts } = { alerts: [] } } = useAlerts();
+  const recent = countRecent(alerts);
   const loaded = useData("overview callers", () => call<CallerRows>("callers"), EVERY_SECONDS);
   return (
     <Fact name={text.budgets} loaded={loaded} address={addressOf("callers")} more={views.callers}>
@@ -109,6 +112,7 @@ function Budgets() {
               .slice(0, MAX_NAMES)
               .map(({ id, share = 0 }) => `${id} ${percent.format(share)}`)}
           />
+          {recent > 0 && <span class="small soft">{callers.alertCount(formatCount(recent, language))}</span>}
         </>
       )}
     </Fact>

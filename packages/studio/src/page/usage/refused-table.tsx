@@ -1,5 +1,6 @@
 import type { RefusalList } from "../../wire.js";
 import { Failure, Loading, Status } from "../components/feedback.js";
+import { ListTable } from "../components/list-table.js";
 import { formatCount, formatShortTime, shorten } from "../format.js";
 import { useMessages } from "../messages/index.js";
 import { followLink } from "../router.js";
@@ -41,49 +42,48 @@ export function RefusedTable({
           </li>
         ))}
       </ul>
-      <div class="table-frame" tabIndex={0} role="group" aria-label={text.refusedBefore}>
-        <table class="list requests">
-          <thead>
-            <tr>
-              <th>{text.time}</th>
-              <th>{text.requestId}</th>
-              <th>{text.result}</th>
-              <th class="aside">{text.dimensions.caller}</th>
-              <th class="aside">{text.dimensions.model}</th>
-              <th class="aside">{text.field}</th>
-              <th class="aside">{text.limit}</th>
+      <ListTable
+        label={text.refusedBefore}
+        kind="requests"
+        columns={[
+          text.time,
+          text.requestId,
+          text.result,
+          [text.dimensions.caller, "aside"],
+          [text.dimensions.model, "aside"],
+          [text.field, "aside"],
+          [text.limit, "aside"],
+        ]}
+      >
+        <tbody>
+          {refusals.map(({ id, time, status, code, caller = "", model = "", param = "", limit = "" }) => (
+            <tr key={id} class={id === selection.request ? "chosen" : undefined}>
+              <td class="fixed" title={time}>
+                {formatShortTime(time, language)}
+              </td>
+              <td class="fixed">
+                <a
+                  class="mono"
+                  title={id}
+                  href={addressOfSelection({ ...selection, request: id })}
+                  onClick={followLink}
+                >
+                  {shorten(id, 15)}
+                </a>
+              </td>
+              <td class="whole" data-label={text.result}>
+                <Status tone="warn">
+                  {status} {code}
+                </Status>
+              </td>
+              <Name label={text.dimensions.caller} name={caller} />
+              <Name label={text.dimensions.model} name={model} />
+              <Name label={text.field} name={param} />
+              <Name label={text.limit} name={limit} />
             </tr>
-          </thead>
-          <tbody>
-            {refusals.map(({ id, time, status, code, caller = "", model = "", param = "", limit = "" }) => (
-              <tr key={id} class={id === selection.request ? "chosen" : undefined}>
-                <td class="fixed" title={time}>
-                  {formatShortTime(time, language)}
-                </td>
-                <td class="fixed">
-                  <a
-                    class="mono"
-                    title={id}
-                    href={addressOfSelection({ ...selection, request: id })}
-                    onClick={followLink}
-                  >
-                    {shorten(id, 15)}
-                  </a>
-                </td>
-                <td class="whole" data-label={text.result}>
-                  <Status tone="warn">
-                    {status} {code}
-                  </Status>
-                </td>
-                <Name label={text.dimensions.caller} name={caller} />
-                <Name label={text.dimensions.model} name={model} />
-                <Name label={text.field} name={param} />
-                <Name label={text.limit} name={limit} />
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+          ))}
+        </tbody>
+      </ListTable>
       {countRefused(data) > refusals.length && (
         <p class="small soft">{text.newestOf(formatCount(refusals.length, language))}</p>
       )}

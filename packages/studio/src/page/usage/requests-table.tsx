@@ -6,6 +6,7 @@ import { AmountCell } from "../components/amount-cell.js";
 import { ActionFailure, Failure, Loading } from "../components/feedback.js";
 import { ChoiceField } from "../components/field.js";
 import { useNextFocus } from "../components/focus.js";
+import { ListTable } from "../components/list-table.js";
 import { useUnits } from "../currency.js";
 import { formatCount, formatSeconds, formatShortTime, placesOf, shorten } from "../format.js";
 import { useMessages } from "../messages/index.js";
@@ -200,65 +201,64 @@ function Table({
   const { named, unitOf } = useUnits();
   const places = placesOf(records.map(({ charge }) => charge));
   return (
-    <div class="table-frame" tabIndex={0} role="group" aria-label={text.requests}>
-      <table class="list requests">
-        <thead>
-          <tr>
-            <th>{text.time}</th>
-            <th>{text.requestId}</th>
-            <th>{text.result}</th>
-            <th class="aside">{text.dimensions.caller}</th>
-            <th class="aside">{text.dimensions.model}</th>
-            <th class="aside">{text.dimensions.channel}</th>
-            <th class="number">{text.images}</th>
-            <th class="number aside">{text.inUnit(text.duration, text.secondsUnit)}</th>
-            <th class="number">{named(text.charge)}</th>
+    <ListTable
+      label={text.requests}
+      kind="requests"
+      columns={[
+        text.time,
+        text.requestId,
+        text.result,
+        [text.dimensions.caller, "aside"],
+        [text.dimensions.model, "aside"],
+        [text.dimensions.channel, "aside"],
+        [text.images, "number"],
+        [text.inUnit(text.duration, text.secondsUnit), "number aside"],
+        [named(text.charge), "number"],
+      ]}
+    >
+      <tbody>
+        {records.map((record) => (
+          <tr key={record.id} class={record.id === selection.request ? "chosen" : undefined}>
+            <td class="fixed" title={record.time}>
+              {formatShortTime(record.time, language)}
+            </td>
+            <td class="fixed">
+              <a
+                class="mono"
+                title={record.id}
+                href={addressOfSelection({ ...selection, request: record.id })}
+                onClick={followLink}
+              >
+                {shorten(record.id, 15)}
+              </a>
+            </td>
+            <td data-label={text.result}>
+              <OutcomeOf record={record} />
+            </td>
+            <td class="wrap aside" data-label={text.dimensions.caller}>
+              <bdi>{record.caller}</bdi>
+            </td>
+            <td class="wrap aside" data-label={text.dimensions.model}>
+              <bdi>{record.model}</bdi>
+            </td>
+            <td class="wrap narrow aside" data-label={text.dimensions.channel}>
+              {record.state === "settled" && <bdi>{record.channel}</bdi>}
+            </td>
+            <td class="number" data-label={text.images}>
+              {record.images}
+            </td>
+            <td class="number aside" data-label={text.inUnit(text.duration, text.secondsUnit)}>
+              {record.state === "settled" && formatSeconds(record.durationMs, language)}
+            </td>
+            <AmountCell
+              amount={record.charge}
+              places={places}
+              label={named(text.charge)}
+              unit={unitOf(record.model)}
+            />
           </tr>
-        </thead>
-        <tbody>
-          {records.map((record) => (
-            <tr key={record.id} class={record.id === selection.request ? "chosen" : undefined}>
-              <td class="fixed" title={record.time}>
-                {formatShortTime(record.time, language)}
-              </td>
-              <td class="fixed">
-                <a
-                  class="mono"
-                  title={record.id}
-                  href={addressOfSelection({ ...selection, request: record.id })}
-                  onClick={followLink}
-                >
-                  {shorten(record.id, 15)}
-                </a>
-              </td>
-              <td data-label={text.result}>
-                <OutcomeOf record={record} />
-              </td>
-              <td class="wrap aside" data-label={text.dimensions.caller}>
-                <bdi>{record.caller}</bdi>
-              </td>
-              <td class="wrap aside" data-label={text.dimensions.model}>
-                <bdi>{record.model}</bdi>
-              </td>
-              <td class="wrap narrow aside" data-label={text.dimensions.channel}>
-                {record.state === "settled" && <bdi>{record.channel}</bdi>}
-              </td>
-              <td class="number" data-label={text.images}>
-                {record.images}
-              </td>
-              <td class="number aside" data-label={text.inUnit(text.duration, text.secondsUnit)}>
-                {record.state === "settled" && formatSeconds(record.durationMs, language)}
-              </td>
-              <AmountCell
-                amount={record.charge}
-                places={places}
-                label={named(text.charge)}
-                unit={unitOf(record.model)}
-              />
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </tbody>
+    </ListTable>
   );
 }

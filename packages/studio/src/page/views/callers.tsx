@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { CallerRow, CallerRows, NewKey, Session } from "../../wire.js";
 import { call } from "../api.js";
+import { AlertList, countRecent, useAlerts } from "../callers/alert-list.js";
 import { CallerForm } from "../callers/caller-form.js";
 import { CallerPanel } from "../callers/caller-panel.js";
 import { CallerTable } from "../callers/caller-table.js";
@@ -79,6 +80,7 @@ export function CallersView({
           {shown !== undefined && !isEmpty && (
             <>
               <Summary rows={shown} />
+              <Alerts />
               <Filters selection={selection} groups={shown.groups} />
               {shown.callers.length === 0 ? (
                 <p class="empty" role="status">
@@ -164,6 +166,20 @@ function Summary({ rows: { summary } }: { readonly rows: CallerRows }) {
       {near > 0 && <Status tone="warn">{text.nearCount(formatCount(near, language))}</Status>}
       {empty + near === 0 && <Status tone="good">{text.noneNear}</Status>}
     </p>
+  );
+}
+
+/** The alerts of all callers, behind their number. Absent if there is none. */
+function Alerts() {
+  const { callers: text, language } = useMessages();
+  const { data } = useAlerts();
+  if (data === undefined || data.alerts.length === 0) return null;
+  const { alerts } = data;
+  return (
+    <details class="alerts">
+      <summary>{text.alertCount(formatCount(countRecent(alerts), language))}</summary>
+      <AlertList alerts={alerts} hasCallers />
+    </details>
   );
 }
 
