@@ -136,6 +136,21 @@ export interface AlertList {
   readonly alerts: readonly ListedAlert[];
 }
 
+/** `GET api/callers/{id}/keys`: the last request of each key, in the newest records of the caller. */
+export interface KeyUses {
+  readonly uses: readonly KeyUse[];
+  /** How many records there are. If `isAll` is false, there are older ones. */
+  readonly records: number;
+  readonly isAll: boolean;
+}
+
+/** The last request of a key. */
+export interface KeyUse {
+  readonly hint: string;
+  readonly time: string;
+  readonly requestId: string;
+}
+
 /** `GET api/callers/{id}/audit`. */
 export interface CallerHistory {
   readonly lines: readonly CallerAuditEntry[];

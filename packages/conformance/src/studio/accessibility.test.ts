@@ -1,4 +1,5 @@
 import type { GatewayOptions } from "@calotype/core";
+import type { ResultStore } from "@calotype/core/stores";
 import type { Page } from "playwright-core";
 import { afterAll, describe, expect, it } from "vitest";
 import { openBrowser } from "../browser/open-browser.js";
@@ -99,6 +100,14 @@ const SCREENS: Readonly<Record<string, Screen>> = {
   "usage-loading": { path: "/prices", isRare: true, show: openStuck("/usage", "api/usage?*") },
   "usage-failing": { isRare: true, path: "/prices", show: openFailing("/usage", "api/usage?*") },
 
+  "usage-images": {
+    path: "/usage",
+    isEmpty: true,
+    gateway: { results: { store: createForgetfulStore() } },
+    prepare: ({ gateway }) => send(gateway, CALLER_KEY, { n: 3 }),
+    show: press("table.requests td a", "aside .thumbnails img"),
+  },
+
   "usage-refused": { path: "/usage?list=refused", prepare: refuseSome, show: waitFor(".status.warn") },
 
   tasks: { path: "/tasks", isEmpty: true, gateway: WITH_TASKS, prepare: runTasks, show: waitFor("tbody") },
@@ -133,6 +142,14 @@ const SCREENS: Readonly<Record<string, Screen>> = {
   "channels-failing": { path: "/prices", isRare: true, show: openFailing("/channels", "api/status") },
 
   callers: { path: "/callers", show: waitFor("tbody") },
+  "callers-alerts": {
+    path: "/callers",
+    isEmpty: true,
+    prepare: async ({ gateway }) => {
+      for (let index = 0; index < 7; index++) await send(gateway, "access-key-2", { n: 10 });
+    },
+    show: press(".alerts summary", ".alerts li"),
+  },
   "callers-many": {
     isRare: true,
     path: "/callers?page=2&caller=customer-7",
@@ -262,19 +279,20 @@ async function runTasks({ gateway }: StudioPage, { emulator }: Providers): Promi
   await waitUntil(async () => (await gateway.webhooks.list({ state: "delivered" })).length === 0);
 }
 
-function send(
+async function send(
   gateway: StudioPage["gateway"],
   key: string,
   fields: object,
   headers: Readonly<Record<string, string>> = {},
-): Promise<Response> {
-  return gateway.fetch(
+): Promise<void> {
+  const response = await gateway.fetch(
     new Request("http://localhost/ai/v1/images/generations", {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
       body: JSON.stringify({ model: SEEDREAM, prompt: "a fox", ...fields }),
     }),
   );
+  await response.text();
 }
 
 async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
@@ -292,8 +310,32 @@ async function failChannels({ gateway }: StudioPage, { emulator }: Providers): P
   });
 }
 
+/** A caller that has reached a part of its budget, with two keys of which one is used. */
 async function createCaller({ gateway }: StudioPage): Promise<void> {
-  await gateway.callers.create({ id: "customer-1", budget: { amount: "0.12", period: "day" } });
+  const budget = { amount: "0.12", period: "day" } as const;
+  const { key } = await gateway.callers.create({ id: "customer-1", budget });
+  await send(gateway, key, { n: 2 });
+  await gateway.callers.rotate("customer-1");
+}
+
+/** A store that has lost the second of its images. */
+function createForgetfulStore(): ResultStore {
+  const images = new Map<string, { readonly contentType: string; readonly bytes: Uint8Array<ArrayBuffer> }>();
+  return {
+    link: ({ id }) => `https://images.example.com/${id}`,
+    async put({ id, contentType, body }) {
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of body) chunks.push(chunk.slice());
+      images.set(id, { contentType, bytes: new Uint8Array(Buffer.concat(chunks)) });
+    },
+    async open(id, { first, last } = { first: 0, last: Infinity }) {
+      const image = images.get(id);
+      if (image === undefined || [...images.keys()].indexOf(id) === 1) return undefined;
+      const { contentType, bytes } = image;
+      const body = ReadableStream.from([bytes.slice(first, last + 1)]);
+      return { contentType, byteLength: bytes.length, body };
+    },
+  };
 }
 
 /** Callers of three pages. Some have used a part of their budgets and limits, some all of them. */

@@ -25,11 +25,17 @@ export type Authenticate = (
   headers: HeaderReader,
 ) => Caller | null | undefined | Promise<Caller | null | undefined>;
 
+/** The caller of a request. */
+export interface FoundCaller extends Caller {
+  /** The beginning and the end of its key. Only of callers that are created at run time, which may have several. */
+  readonly keyHint?: string | undefined;
+}
+
 /** Looks up the caller that holds a key. */
 export type FindCaller = (
   apiKey: string,
   headers: HeaderReader,
-) => Caller | undefined | Promise<Caller | undefined>;
+) => FoundCaller | undefined | Promise<FoundCaller | undefined>;
 
 /** Finds the signed-in user of a request without a key header, whose host has `findUser`. May throw. */
 export type FindSignedIn = (request: AuthenticatedRequest) => Promise<Caller>;
@@ -42,7 +48,7 @@ export type AuthenticatedRequest = Omit<GatewayRequest, "body" | "signal">;
  * read the body as soon as the gateway waits, and the gateway must listen before.
  * @throws GatewayError `invalid_api_key`, `not_signed_in`, `cross_site_request`
  */
-export type Authenticator = (request: AuthenticatedRequest) => Caller | Promise<Caller>;
+export type Authenticator = (request: AuthenticatedRequest) => FoundCaller | Promise<FoundCaller>;
 
 /** What {@link createAuthenticator} needs. */
 export interface AuthenticatorParts {
@@ -57,9 +63,9 @@ export interface AuthenticatorParts {
 /** Creates an authenticator. */
 export function createAuthenticator({ find, findSignedIn, rules, now }: AuthenticatorParts): Authenticator {
   const admit = (
-    caller: Caller | undefined,
+    caller: FoundCaller | undefined,
     { preferences }: Pick<GatewayRequest, "preferences">,
-  ): Caller => {
+  ): FoundCaller => {
     if (caller === undefined) throw refused("Wrong API key.");
     checkExpiry(caller, now());
     return preferences === undefined ? caller : { ...caller, ...preferences };

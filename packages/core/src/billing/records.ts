@@ -91,6 +91,11 @@ interface RequestFacts {
 export interface SettledRecord extends RequestFacts, RecordedCosts {
   /** The request was settled: its charge replaced its hold. */
   readonly state: "settled";
+  /**
+   * The key that the client sent, by its beginning and its end: `hint` of the keys that `gateway.callers` lists. Absent for callers
+   * that are not created at run time, and in records of older versions.
+   */
+  readonly keyHint?: string;
   /** The id of the channel whose response or failure the client got. */
   readonly channel: string;
   /** That channel's name of the model. */
@@ -207,6 +212,8 @@ export interface BilledRequest {
   /** The same as ISO 8601 in UTC. */
   readonly time: string;
   readonly caller: string;
+  /** The beginning and the end of the caller's key, if the caller is created at run time. */
+  readonly keyHint?: string | undefined;
   /** The caller's budget. Absent: no limit. */
   readonly budget?: DecimalInput | PeriodicBudget | undefined;
   readonly group: string;
@@ -282,6 +289,7 @@ export function toSettledRecord(
   };
   if (request.price !== undefined)
     record.held = outcome.held ?? request.price.estimate(request.bounds).amount;
+  if (request.keyHint !== undefined) record.keyHint = request.keyHint;
   if (request.waitedMs !== undefined) record.waitedMs = request.waitedMs;
   if (outcome.errorCode !== undefined) record.errorCode = outcome.errorCode;
   if (usage !== undefined) record.usage = usage;

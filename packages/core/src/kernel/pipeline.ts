@@ -1,5 +1,5 @@
 import type { Slot, TakeSlot } from "../admission/slot.js";
-import type { Authenticator } from "../auth/authenticate.js";
+import type { Authenticator, FoundCaller } from "../auth/authenticate.js";
 import { toRequestBounds } from "../billing/charge.js";
 import type { Commit } from "../billing/commit.js";
 import { DEFAULT_GROUP } from "../billing/model-details.js";
@@ -18,7 +18,7 @@ import { beginEarly } from "../responses/early-stream.js";
 import { renderError, renderStream } from "../responses/envelope.js";
 import type { ReaderLimit } from "../responses/reader-limit.js";
 import { StreamClient } from "../responses/stream-client.js";
-import type { Caller, CallerLimits } from "../types.js";
+import type { CallerLimits } from "../types.js";
 import { createReferenceLoader } from "../upstream/references.js";
 import { type EverySecond, isPromiseLike, settlesWithin } from "../util/async.js";
 import type { JsonObject } from "../util/json.js";
@@ -100,7 +100,7 @@ export async function runPipeline(
 
 /** What is known of a request when its body has been read. */
 interface ReadRequest {
-  readonly caller: Caller;
+  readonly caller: FoundCaller;
   readonly callerLimits: CallerLimits;
   readonly slot: Slot;
   readonly fields: JsonObject;
@@ -178,6 +178,7 @@ class WaitingClient implements CallClient {
       endUser,
       tags,
       caller: caller.id,
+      keyHint: caller.keyHint,
       budget: caller.budget,
       group,
       model: model.name,

@@ -177,6 +177,23 @@ describe("callers", () => {
     expect(JSON.stringify(await gateway.callers.list())).not.toContain(key);
   });
 
+  it("have keys whose last requests are found in their records", async () => {
+    const { send, gateway } = openStudio({ authorize: () => "viewer" });
+    const { key: first } = await gateway.callers.create({ id: "two/keys" });
+    const { key: second, caller } = await gateway.callers.rotate("two/keys");
+    const use = (key: string) => send({ ...GENERATE, headers: { "x-calotype-studio-key": key } });
+    await use(first);
+    const { headers } = await use(first);
+    const path = "/api/callers/two%2Fkeys/keys";
+    const [old, present] = caller.keys.map(({ hint }) => hint);
+    const requestId = headers["x-request-id"];
+    const used = { hint: old, requestId, time: expect.any(String) };
+
+    expect((await send({ path })).json).toEqual({ uses: [used], records: 2, isAll: true });
+    await use(second);
+    expect((await send({ path })).json).toMatchObject({ uses: [{ hint: present }, used], records: 3 });
+  });
+
   it("are listed without keys, and with their budgets", async () => {
     const { send, gateway } = openStudio();
     await gateway.callers.create({ id: "a" });

@@ -2,10 +2,10 @@ import { type Caller, GatewayError } from "@calotype/core";
 import type { CallerPatch } from "@calotype/core/operator";
 import { readBody } from "../read-body.js";
 import { respondWithJson } from "../respond.js";
-import type { AlertList, CallerHistory, NewKey } from "../wire.js";
+import type { AlertList, CallerHistory, KeyUse, KeyUses, NewKey } from "../wire.js";
 import { findListed, forgetCallers, listCallers, readCallerQuery } from "./caller-list.js";
 import { toRow } from "./caller-rows.js";
-import { type ApiRoute, explainMissing, type StudioGateway } from "./route.js";
+import { type ApiCall, type ApiRoute, explainMissing, type StudioGateway } from "./route.js";
 
 /** Who makes the changes, in the audit lines. */
 const BY = "studio";
@@ -35,6 +35,13 @@ export const CALLER_ROUTES: readonly ApiRoute[] = [
       if (found === undefined) throw new GatewayError("caller_not_found", "There is no such caller.");
       return respondWithJson(await toRow(parts, found));
     },
+  },
+  {
+    method: "GET",
+    path: "callers/:id/keys",
+    role: "viewer",
+    run: async ({ gateway }, { values: { id = "" }, request: { signal } }) =>
+      respondWithJson(await findKeyUses(gateway, id, signal)),
   },
   {
     method: "POST",
@@ -101,6 +108,24 @@ export const CALLER_ROUTES: readonly ApiRoute[] = [
     },
   },
 ];
+
+/** How many of the newest records of a caller are searched for its keys. */
+const MAX_READ = 1_000;
+
+async function findKeyUses(
+  { usage }: StudioGateway,
+  caller: string,
+  signal: ApiCall["request"]["signal"],
+): Promise<KeyUses> {
+  const { records, next } = await usage.page({ caller, limit: MAX_READ }, { signal });
+  const uses = new Map<string, KeyUse>();
+  for (const record of records) {
+    const hint = record.state === "settled" ? record.keyHint : undefined;
+    if (hint !== undefined && !uses.has(hint))
+      uses.set(hint, { hint, time: record.time, requestId: record.id });
+  }
+  return { uses: [...uses.values()], records: records.length, isAll: next === undefined };
+}
 
 /** A ledger that keeps no alerts, which is a TypeError there, has none to show. */
 async function listAlerts(

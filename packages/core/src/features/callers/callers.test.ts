@@ -151,6 +151,7 @@ describe("gateway.callers", () => {
     expect(caller.keys).toMatchObject([{ endsAt: expect.any(String) }, { hint: `cal-…${second.slice(-4)}` }]);
     expect(await send(gateway, first)).toMatchObject({ status: 200 });
     expect(await send(gateway, second)).toMatchObject({ status: 200 });
+    expect(gateway.records.map(({ keyHint }) => keyHint)).toEqual(caller.keys.map(({ hint }) => hint));
     const { key: third } = await gateway.callers.rotate("shop", { overlapSeconds: 0 });
     expect(await send(gateway, first)).toMatchObject({ status: 401 });
     expect(await send(gateway, second)).toMatchObject({ status: 401 });

@@ -1,6 +1,6 @@
+import type { FoundCaller } from "../../auth/authenticate.js";
 import { GatewayError } from "../../errors.js";
 import type { Logger } from "../../logger.js";
-import type { Caller } from "../../types.js";
 import { finishWithin } from "../../util/async.js";
 import { removeOldest } from "../../util/collections.js";
 import { readCallerSettings } from "./caller-settings.js";
@@ -15,7 +15,7 @@ export interface StoredCallers {
    *   too many unknown keys at the moment
    * @throws TypeError if the settings of the caller cannot be read
    */
-  find(hash: string): Caller | undefined | Promise<Caller | undefined>;
+  find(hash: string): FoundCaller | undefined | Promise<FoundCaller | undefined>;
   /** Forgets a caller that was changed by this process. */
   forget(id: string): void;
   /** Ends the subscription to changes. */
@@ -55,7 +55,7 @@ const MAX_UNKNOWN = 10_000;
 interface KnownKey {
   readonly id: string;
   /** The caller, or why its settings cannot be read. */
-  readonly result: Caller | Error;
+  readonly result: FoundCaller | Error;
   /** When the key ends, by the clock `tick`. */
   readonly endsAt: number;
   /** When the store last confirmed the key, by the clock `tick`. */
@@ -117,7 +117,7 @@ export function createStoredCallers({
   }
 
   /** Returns the caller of a key that need not be looked up. */
-  function readFresh(hash: string): { readonly caller: Caller | undefined } | undefined {
+  function readFresh(hash: string): { readonly caller: FoundCaller | undefined } | undefined {
     if (!isFresh()) return undefined;
     if (unknown.has(hash)) return { caller: undefined };
     const key = known.get(hash);
@@ -127,13 +127,13 @@ export function createStoredCallers({
     return { caller: open(key) };
   }
 
-  function open({ id, result, endsAt }: KnownKey): Caller | undefined {
+  function open({ id, result, endsAt }: KnownKey): FoundCaller | undefined {
     if (tick() >= endsAt) return undefined;
     if (!(result instanceof Error)) return result;
     throw new TypeError(`The stored caller ${JSON.stringify(id)} cannot be used: ${result.message}.`);
   }
 
-  async function findInStore(hash: string): Promise<Caller | undefined> {
+  async function findInStore(hash: string): Promise<FoundCaller | undefined> {
     if (!isPaused()) {
       const found = waiting.add(hash);
       if (!isLookingUp) void runLookups();
@@ -265,10 +265,10 @@ function toKnownKey(
   hash: string,
   { now, begunAt }: { readonly now: number; readonly begunAt: number },
 ): KnownKey {
-  const endsAt = keys.find((key) => key.hash === hash)?.endsAt;
+  const { endsAt, hint } = keys.find((key) => key.hash === hash) ?? {};
   return {
     id,
-    result: toCaller(id, settings),
+    result: toCaller(id, settings, hint),
     // The time that is left by the store's clock, because the clocks of machines differ.
     endsAt: endsAt === undefined ? Infinity : begunAt + endsAt - now,
     confirmedAt: begunAt,
@@ -276,9 +276,9 @@ function toKnownKey(
   };
 }
 
-function toCaller(id: string, settings: string): Caller | Error {
+function toCaller(id: string, settings: string, keyHint: string | undefined): FoundCaller | Error {
   try {
-    return { id, ...readCallerSettings(settings) };
+    return { id, ...readCallerSettings(settings), keyHint };
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }

@@ -167,6 +167,7 @@ function toBilled(
     time: new Date(receivedAt).toISOString(),
     operation: endpoint.operation,
     caller: caller.id,
+    keyHint: caller.keyHint,
     group,
     model,
     task: id,

@@ -1,8 +1,8 @@
+import type { FoundCaller } from "../../auth/authenticate.js";
 import type { RequestBounds } from "../../billing/charge.js";
 import type { PriceTerms } from "../../billing/pricing.js";
 import type { Attribution } from "../../request/attribution.js";
 import type { Endpoint } from "../../request/route.js";
-import type { Caller } from "../../types.js";
 import { isJsonObject } from "../../util/json.js";
 
 /** What a worker needs to run a task, as it is kept in the task store. Plain data. */
@@ -13,7 +13,7 @@ export interface TaskInput {
   /** When the submission arrived, in milliseconds since 1970. */
   readonly receivedAt: number;
   /** The caller at the time of the submission. */
-  readonly caller: Caller;
+  readonly caller: FoundCaller;
   readonly group: string;
   /** The price at the time of the submission. Absent: the gateway had no `billing`. */
   readonly price?: PriceTerms | undefined;
@@ -39,8 +39,18 @@ const VERSION = 1;
 
 /** Writes an input for the task store. Only known fields of the caller are kept: the operator's object may have others. */
 export function writeTaskInput({ caller, ...input }: Omit<TaskInput, "version">): string {
-  const { id, group, models, client, responseFormat, streamFormat, sizes, limits } = caller;
-  const kept: Caller = { id, group, models, client, responseFormat, streamFormat, sizes, limits };
+  const { id, keyHint, group, models, client, responseFormat, streamFormat, sizes, limits } = caller;
+  const kept: FoundCaller = {
+    id,
+    keyHint,
+    group,
+    models,
+    client,
+    responseFormat,
+    streamFormat,
+    sizes,
+    limits,
+  };
   return JSON.stringify({ version: VERSION, ...input, caller: kept } satisfies TaskInput);
 }
 

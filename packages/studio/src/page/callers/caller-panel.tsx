@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
-import type { CallerHistory, CallerRow, ChangedField, NewKey, RecordPage } from "../../wire.js";
+import type { CallerHistory, CallerRow, ChangedField, KeyUses, NewKey, RecordPage } from "../../wire.js";
 import { type ApiError, call } from "../api.js";
 import { ActionButton } from "../components/action-button.js";
 import { announce } from "../components/announcer.js";
@@ -9,7 +9,7 @@ import { ActionFailure, ErrorText, Failure, Loading } from "../components/feedba
 import { ChoiceField } from "../components/field.js";
 import { useNextFocus } from "../components/focus.js";
 import { Panel } from "../components/panel.js";
-import { formatAmount, formatTime } from "../format.js";
+import { formatAmount, formatCount, formatTime } from "../format.js";
 import { type Messages, useMessages } from "../messages/index.js";
 import { addressOf, followLink } from "../router.js";
 import { toApiError, useData } from "../use-data.js";
@@ -211,21 +211,59 @@ function CallerFacts({ caller }: { readonly caller: CallerRow }) {
       {keys !== undefined && keys.length > 0 && (
         <>
           <dt>{text.keys}</dt>
-          <dd>
-            <ul>
-              {keys.map((key) => (
-                <li key={key.createdAt + key.hint}>
-                  <code>{key.hint}</code>{" "}
-                  {key.endsAt !== undefined && (
-                    <span class="small soft">{text.keyEnds(formatTime(key.endsAt, language))}</span>
-                  )}
-                </li>
-              ))}
-            </ul>
-          </dd>
+          <dd>{keys.length > 1 ? <UsedKeys id={caller.id} keys={keys} /> : <KeyList keys={keys} />}</dd>
         </>
       )}
     </dl>
+  );
+}
+
+/** The last request of each key, so that it is known which is not used any more. Only if there are several keys. */
+function UsedKeys({ id, keys }: { readonly id: string; readonly keys: Keys }) {
+  const path = `callers/${encodeURIComponent(id)}/keys`;
+  const { data } = useData(path, (signal) => call<KeyUses>(path, { signal }));
+  return <KeyList keys={keys} uses={data} />;
+}
+
+type Keys = NonNullable<CallerRow["keys"]>;
+
+function KeyList({ keys, uses }: { readonly keys: Keys; readonly uses?: KeyUses | undefined }) {
+  const { callers: text, language } = useMessages();
+  return (
+    <ul>
+      {keys.map(({ hint, createdAt, endsAt }) => (
+        <li key={createdAt + hint}>
+          <code>{hint}</code>{" "}
+          {endsAt !== undefined && (
+            <span class="small soft">{text.keyEnds(formatTime(endsAt, language))}</span>
+          )}{" "}
+          {uses !== undefined && <LastUse hint={hint} uses={uses} />}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function LastUse({
+  hint,
+  uses: { uses, records, isAll },
+}: {
+  readonly hint: string;
+  readonly uses: KeyUses;
+}) {
+  const { callers: text, language } = useMessages();
+  const use = uses.find((each) => each.hint === hint);
+  if (use === undefined) {
+    return (
+      <span class="small soft">
+        {isAll ? text.keyUnused : text.keyUnusedIn(formatCount(records, language))}
+      </span>
+    );
+  }
+  return (
+    <a class="small" href={addressOf("usage", { request: use.requestId })} onClick={followLink}>
+      {text.keyUsed(formatTime(use.time, language))}
+    </a>
   );
 }
 

@@ -583,6 +583,9 @@ export const en = {
     newKeyHint: "Copy it now. Only its hash is kept, so it cannot be shown again.",
     keyCopied: "I have copied it",
     keyEnds: (time: string) => `ends ${time}`,
+    keyUsed: (time: string) => `last used ${time}`,
+    keyUnused: "not used yet",
+    keyUnusedIn: (count: string) => `not used in the last ${count} requests`,
     history: "Changes",
     noHistory: "No change was recorded.",
     actions: { create: "Created", change: "Changed", rotate: "New key", revoke: "Revoked" } as Readonly<

@@ -80,7 +80,7 @@ function TagForm({ tagKey, onShow }: { readonly tagKey: string; readonly onShow:
       }}
     >
       <TextField label={text.tagKey} hint={text.tagKeyHint} value={entered} onValue={setEntered} />
-      <div>
+      <div class="beside-field">
         <button type="submit" class="button">
           {text.show}
         </button>
