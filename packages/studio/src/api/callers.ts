@@ -110,7 +110,7 @@ export const CALLER_ROUTES: readonly ApiRoute[] = [
 ];
 
 /** How many of the newest records of a caller are searched for its keys. */
-const MAX_READ = 1_000;
+const MAX_READ = 500;
 
 async function findKeyUses(
   { usage }: StudioGateway,

@@ -80,7 +80,11 @@ describe("a stored caller", () => {
   });
 
   it.each([
-    ["changed", (id: string) => ({ change: { group: "vip" }, id }), { id: "shop", group: "vip", keyHint: expect.any(String) }],
+    [
+      "changed",
+      (id: string) => ({ change: { group: "vip" }, id }),
+      { id: "shop", group: "vip", keyHint: expect.any(String) },
+    ],
     ["revoked", undefined, undefined],
   ])("that another process has %s is read again within half a second", async (_what, toChange, expected) => {
     const { callers, find, clock } = open();

@@ -67,8 +67,11 @@ export function Chart({
 const HEIGHT = 224;
 const TOP = 16;
 const BOTTOM = 24;
-/** The width of a digit of the axis, in pixels. */
+/** The width of a digit of the axis, and of a Chinese character, in pixels. */
 const DIGIT = 7;
+const HAN = 12;
+const widthOf = (label: string): number =>
+  DIGIT * label.length + (HAN - DIGIT) * (label.match(/\p{Script=Han}/gu) ?? []).length;
 const LABEL_GAP = 14;
 
 interface PlotProps {
@@ -95,7 +98,7 @@ function Plot({ report, selection, onSelect }: PlotProps) {
   const yScale = scaleLinear([0, highest], [HEIGHT - BOTTOM, TOP]).nice(4);
   const ticks = yScale.ticks(4).filter((tick) => measure === "spend" || measure === "time" || tick % 1 === 0);
   const tickTexts = ticks.map((tick) => rules.writeTick(tick, messages));
-  const left = Math.max(...tickTexts.map(({ length }) => length)) * DIGIT + 8;
+  const left = Math.max(...tickTexts.map(widthOf)) + 8;
   const xScale = scaleBand<number>(
     buckets.map((_, index) => index),
     [left, Math.max(left + 1, width)],
@@ -221,7 +224,7 @@ function Plot({ report, selection, onSelect }: PlotProps) {
             <text
               key={index}
               class="time"
-              x={Math.min(xOf(index), width - (times.short(index).length * DIGIT) / 2 - 4)}
+              x={Math.min(xOf(index), width - widthOf(times.short(index)) / 2 - 4)}
               y={HEIGHT - 6}
               text-anchor="middle"
             >
