@@ -145,9 +145,8 @@ const SCREENS: Readonly<Record<string, Screen>> = {
   "callers-alerts": {
     path: "/callers",
     isEmpty: true,
-    prepare: async ({ gateway }) => {
-      for (let index = 0; index < 7; index++) await send(gateway, "access-key-2", { n: 10 });
-    },
+    gateway: { callers: [{ id: "tester", key: CALLER_KEY, budget: { amount: "0.05", period: "month" } }] },
+    prepare: ({ gateway }) => send(gateway, CALLER_KEY, {}),
     show: press(".alerts summary", ".alerts li"),
   },
   "callers-many": {

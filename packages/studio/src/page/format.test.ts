@@ -1,6 +1,7 @@
 import { afterEach, expect, it, vi } from "vitest";
 import {
   formatAmount,
+  formatBytes,
   formatClock,
   formatDuration,
   formatLargeAmount,
@@ -83,6 +84,15 @@ it.each([
   [75_600, "76s", "75.6"],
 ])("a duration of %d ms is %j, and %j in a column of seconds", (milliseconds, text, column) => {
   expect([formatDuration(milliseconds, "en"), formatSeconds(milliseconds, "en")]).toEqual([text, column]);
+});
+
+it.each([
+  [1, "1 kB"],
+  [1_001, "2 kB"],
+  [999_999, "1,000 kB"],
+  [12_345_678, "12.3 MB"],
+])("formatBytes(%j) is %j", (bytes, shown) => {
+  expect(formatBytes(bytes, "en")).toBe(shown);
 });
 
 it("the time at which something was read has a date only on another day", () => {

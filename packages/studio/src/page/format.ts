@@ -83,15 +83,14 @@ export function formatLargeAmount(amount: string, language: string): string {
   return new Intl.NumberFormat(language, { maximumFractionDigits: digits }).format(Number(amount));
 }
 
-/** The size of a file, in its largest decimal unit. */
+/** The size of a file in megabytes, or in kilobytes, of which there is at least one. */
 export function formatBytes(bytes: number, language: string): string {
-  const [unit, size] =
-    bytes < 1_000_000 ? (["kilobyte", 1_000] as const) : (["megabyte", 1_000_000] as const);
+  const isLarge = bytes >= 1_000_000;
   return new Intl.NumberFormat(language, {
     style: "unit",
-    unit,
-    maximumFractionDigits: size === 1_000 ? 0 : 1,
-  }).format(bytes / size);
+    unit: isLarge ? "megabyte" : "kilobyte",
+    maximumFractionDigits: 1,
+  }).format(isLarge ? bytes / 1_000_000 : Math.ceil(bytes / 1_000));
 }
 
 /** A number with at most one decimal, for a column whose header has the unit. */

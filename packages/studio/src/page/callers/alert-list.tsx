@@ -47,10 +47,12 @@ export function AlertList({
             </>
           )}
           {text.reached(threshold, formatAmount(budget), text.periods[period?.unit ?? "total"] ?? "")}{" "}
-          <Status tone={TONES[state]}>{text.alertStates[state]}</Status>{" "}
-          <span class="small soft">
-            {text.spentThen(formatAmount(settled))} · {formatTime(time, language)}
+          <span title={state === "not_sent" ? text.noReceiver : undefined}>
+            <Status tone={TONES[state]}>{text.alertStates[state]}</Status>
           </span>
+          <div class="small soft">
+            {text.spentThen(formatAmount(settled))} · {formatTime(time, language)}
+          </div>
         </li>
       ))}
     </ul>

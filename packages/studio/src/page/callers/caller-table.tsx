@@ -62,7 +62,7 @@ export function CallerTable({
                 {caller.group ?? "default"}
               </td>
             )}
-            <td class="aside" data-label={text.state}>
+            <td class="aside whole" data-label={text.state}>
               <CallerState caller={caller} />
             </td>
           </tr>

@@ -43,7 +43,7 @@ export function ChannelTable({
         [usage.inUnit(text.median, usage.secondsUnit), "number aside"],
         [usage.inUnit(usage.p95Time, usage.secondsUnit), "number aside"],
         [named(text.daySpend), "number aside"],
-        onAct !== undefined && [text.actions, "actions aside"],
+        onAct !== undefined && [text.actions, "unnamed aside"],
       ]}
     >
       {channels.map((channel) => {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 
-/** A column: its name, or its name and its classes. `actions` hides the name from those who see. `false`: it is left out. */
+/** A column: its name, or its name and its classes. `unnamed` hides the name from those who see. `false`: it is left out. */
 type Column = string | readonly [name: string, classes: string] | false;
 
 /** A table whose rows are lists of their cells on a phone. It scrolls if it is too wide, also by keyboard. */
@@ -27,7 +27,7 @@ export function ListTable({
               const [name, classes = ""] = typeof column === "string" ? [column] : column;
               return (
                 <th key={name} class={classes}>
-                  {classes.startsWith("actions") ? <span class="hidden-text">{name}</span> : name}
+                  {classes.startsWith("unnamed") ? <span class="hidden-text">{name}</span> : name}
                 </th>
               );
             })}

@@ -34,7 +34,7 @@ export function TaskTable({
         usage.dimensions.model,
         text.submitted,
         text.took,
-        onCancel !== undefined && [text.actions, "actions"],
+        onCancel !== undefined && [text.actions, "unnamed"],
       ]}
     >
       <tbody>
@@ -85,7 +85,7 @@ function TaskRow({
       <td class="fixed whole" data-label={text.submitted} title={createdAt}>
         {formatShortTime(createdAt, language)}
       </td>
-      <td data-label={text.took}>
+      <td class="whole" data-label={text.took}>
         {endedAt !== undefined && formatDuration(Date.parse(endedAt) - Date.parse(createdAt), language)}
       </td>
       {onCancel !== undefined && (

@@ -67,7 +67,7 @@ export function WebhookTable({
             usage.dimensions.caller,
             text.endpoint,
             [text.attempts, "number"],
-            onReplay !== undefined && [text.actions, "actions"],
+            onReplay !== undefined && [text.actions, "unnamed"],
           ]}
         >
           <tbody>

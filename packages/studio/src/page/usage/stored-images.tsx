@@ -25,14 +25,14 @@ export function StoredImages({ record: { id, time } }: { readonly record: UsageR
               {state === "stored" ? (
                 <a href={address} target="_blank" rel="noreferrer">
                   {hasThumbnail && <img src={address} alt="" loading="lazy" width="96" height="96" />}
-                  {text.openImage(index + 1)} <span class="soft">{formatBytes(byteLength, language)}</span>{" "}
-                  <Icon name="open" />
+                  {text.openImage(index + 1)} <Icon name="open" />
                 </a>
               ) : (
-                <span class="small soft">
-                  {text.openImage(index + 1)}: {text.imageStates[state]}
-                </span>
+                text.openImage(index + 1)
               )}
+              <span class="soft">
+                {state === "stored" ? formatBytes(byteLength, language) : text.imageStates[state]}
+              </span>
             </li>
           );
         })}
