@@ -88,7 +88,7 @@ function Message({
   readonly message: WebhookMessage;
   readonly onReplay: ((filter: ReplayFilter) => void) | undefined;
 }) {
-  const { tasks: text, language } = useMessages();
+  const { tasks: text, channels, language } = useMessages();
   return (
     <tr>
       <td class="fixed" title={id}>
@@ -105,7 +105,9 @@ function Message({
           <Status tone={TONES[state]}>{text.deliveries[state]}</Status>
           {state === "waiting" && attempts > 0 && (
             <p class="small soft">
-              {text.nextDelivery(formatRelative(new Date(nextAt).toISOString(), language))}
+              {text.nextDelivery(
+                nextAt > Date.now() ? formatRelative(new Date(nextAt).toISOString(), language) : channels.now,
+              )}
             </p>
           )}
           {lastError !== undefined && state !== "delivered" && <p class="small wrap">{lastError}</p>}
