@@ -37,7 +37,7 @@ describe("openImage", () => {
   });
 
   it("finds nothing under another id, and does not ask the store for what is no id", async () => {
-    const find = vi.fn(async () => undefined);
+    const find = vi.fn<NonNullable<ResultStore["open"]>>(async () => undefined);
     const gateway = open({ open: find });
     expect(await gateway.openImage("../secret")).toBeUndefined();
     expect(find).not.toHaveBeenCalled();
