@@ -296,7 +296,7 @@ const SELECT_ALERTS = `SELECT e.sequence, ${ALERT_COLUMNS} FROM outbox AS e
 const SELECT_KNOWN_ALERTS = `SELECT ${ALERT_COLUMNS}, CASE
       WHEN e.state = 'waiting' OR 'waiting' IN messages THEN 'waiting'
       WHEN 'given_up' IN messages THEN 'given_up' ELSE 'delivered' END AS alert_state
-  FROM outbox AS e WHERE e.kind IN ('alert', 'delivered_alert') AND e.created_at IS NOT NULL AND (? IS NULL OR e.caller = ?)
+  FROM outbox AS e WHERE +e.kind IN ('alert', 'delivered_alert') AND e.created_at IS NOT NULL AND (? IS NULL OR e.caller = ?)
   ORDER BY e.created_at DESC, e.sequence DESC LIMIT ?`.replaceAll(
   "messages",
   `(SELECT m.state FROM outbox AS m WHERE m.kind = 'message' AND m.created_at = e.created_at AND m.caller = e.caller
