@@ -23,6 +23,7 @@ const NGINX: Service = {
   name: "nginx",
   variable: "NGINX_PROGRAM",
   url: "/usr/sbin/nginx",
+  isOptional: true,
   probe: async (program) => {
     if (spawnSync(program, ["-v"]).status !== 0) throw new Error(`${program} does not run.`);
   },

@@ -8,6 +8,8 @@ export interface Service {
   readonly variable: string;
   /** The default address. */
   readonly url: string;
+  /** Whether a machine with `CI=true` may lack it, too. Default false. */
+  readonly isOptional?: boolean;
   /** Rejects if the server cannot be used. */
   readonly probe: (url: string) => Promise<unknown>;
 }
@@ -52,15 +54,15 @@ export function urlOf({ variable, url }: Service): string {
 /**
  * Checks whether a server can be used, and prints a line if not.
  *
- * @throws Error if the server cannot be used and `CI=true`
+ * @throws Error if the server cannot be used and `CI=true`, unless it is optional
  */
-export async function canUse({ name, variable, probe }: Service, url: string): Promise<boolean> {
+export async function canUse({ name, variable, isOptional = false, probe }: Service, url: string): Promise<boolean> {
   try {
     await probe(url);
     return true;
   } catch (cause) {
     const notice = `needs ${name}, which is neither at its usual address nor at that of ${variable}`;
-    if (process.env["CI"] === "true") throw new Error(`This test file ${notice}.`, { cause });
+    if (process.env["CI"] === "true" && !isOptional) throw new Error(`This test file ${notice}.`, { cause });
     process.stderr.write(`Left out: what ${notice}.\n`);
     return false;
   }
