@@ -35,7 +35,7 @@ export interface ProcessesCell {
   readonly older: readonly Round[];
 }
 
-/** Operations of all processes in a second, and the milliseconds that one took. */
+/** Operations of all processes in a second, with their deliveries, and the milliseconds that one took. */
 export interface Round {
   readonly perSecond: number;
   readonly p50: number;
