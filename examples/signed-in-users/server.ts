@@ -85,10 +85,8 @@ closeOnSignals(server, gateway, {
 function describeCommands(origin: string): string {
   return `Make images as a user, in a terminal:
 
-site() {
-  curl -b jar -c jar -H origin:${origin} \\
-    -H content-type:application/json "${origin}$@"
-}
+app=${origin} json=content-type:application/json
+site() { curl -b jar -c jar -H origin:$app -H $json "$app$@"; }
 site /api/auth/sign-up/email -d \\
   '{"name": "Ada", "email": "ada@mail.example", "password": "correct horse"}'
 site /ai/v1/images/generations -i -d \\

@@ -26,8 +26,8 @@ it.each([
     "npm create calotype my-app -- --yes\ncd my-app\nnpm install\n",
     [
       "npm run pack -- ../calotype-packages",
-      "npx ../calotype-packages/create-calotype-0.1.0.tgz ../my-app \\",
-      "  --packages ../calotype-packages --yes",
+      "npx ../calotype-packages/create-calotype-0.1.0.tgz \\",
+      "  ../my-app --packages ../calotype-packages --yes",
       "cd ../my-app",
       "npm install",
     ].join("\n"),

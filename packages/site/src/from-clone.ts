@@ -30,8 +30,8 @@ export function toCloneCommands(block: string, version: string): string {
 
 /** The two commands, in the clone, that stand for `npm create calotype my-app`. */
 export function createFromClone(options: string, version: string): string {
-  const command = [`npx ${FOLDER}/create-calotype-${version}.tgz`, "../my-app", `--packages ${FOLDER}`];
-  return `${PACK}\n${fold([...command, ...options.split(" ").filter(Boolean)])}`;
+  const words = ["../my-app", `--packages ${FOLDER}`, ...options.split(" ").filter(Boolean)];
+  return `${PACK}\nnpx ${FOLDER}/create-calotype-${version}.tgz \\\n  ${fold(words)}`;
 }
 
 /** `npm create calotype my-app -- --yes`, also with a comment. Without a folder, the app is `my-app` too. */

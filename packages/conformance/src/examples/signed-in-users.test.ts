@@ -12,7 +12,7 @@ it("charges a user for the requests of docs/your-users.md, up to the budget", as
   onTestFinished(async () => void (await app.stop()));
   const headers = { origin: app.baseUrl, "content-type": "application/json", cookie: "" };
   const page = readText("docs/your-users.md");
-  const [, commands = "none"] = /```sh\n(site\(\)[^]*?)```/.exec(page) ?? [];
+  const [, commands = "none"] = /```sh\n(app=[^]*?)```/.exec(page) ?? [];
   const shown = await (await fetch(app.baseUrl)).text();
   expect(shown).toContain(commands.replaceAll("http://localhost:8787", app.baseUrl));
   const post = (path: string): Promise<Response> => {

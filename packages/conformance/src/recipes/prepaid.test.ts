@@ -49,12 +49,12 @@ it("lets a user spend what the user has paid, and no more", async () => {
   addPayment("cs_1", "Zb3k", 105);
   addPayment("cs_2", "another", 5_000);
   expect(await make(4)).toBe(200);
-  expect(await readCredit()).toEqual({ settled: "1", held: "0", left: "0.05" });
+  expect(await readCredit()).toEqual({ settled: "1", held: "0", limit: "1.05", left: "0.05" });
   expect(await make(1)).toBe(403);
   addPayment("cs_3", "Zb3k", 45);
   expect(await make(1)).toBe(200);
-  expect(await readCredit()).toEqual({ settled: "1.25", held: "0", left: "0.25" });
+  expect(await readCredit()).toEqual({ settled: "1.25", held: "0", limit: "1.50", left: "0.25" });
   // A refund
   addPayment("re_1", "Zb3k", -20);
-  expect(await readCredit()).toEqual({ settled: "1.25", held: "0", left: "0.05" });
+  expect(await readCredit()).toEqual({ settled: "1.25", held: "0", limit: "1.30", left: "0.05" });
 });
