@@ -25,7 +25,9 @@ export function toCloneCommands(block: string, version: string): string {
     .split("\n");
   const commands = lines.map((line) => toCreate(line, version) ?? toInstall(line));
   if (commands.every((command) => command === undefined)) return "";
-  return lines.map((line, index) => commands[index] ?? line.replace(/^cd my-app$/, "cd ../my-app")).join("\n");
+  return lines
+    .map((line, index) => commands[index] ?? line.replace(/^cd my-app$/, "cd ../my-app"))
+    .join("\n");
 }
 
 /** The two commands, in the clone, that stand for `npm create calotype my-app`. */

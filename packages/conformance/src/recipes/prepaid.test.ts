@@ -8,12 +8,12 @@ import { loadRecipe } from "./load-recipe.js";
 /* Runs the code of docs/prepaid.md. */
 
 interface Recipe {
-  addPayment(id: string, user: string, cents: number): void;
-  addImages(
+  readonly addPayment: (id: string, user: string, cents: number) => void;
+  readonly addImages: (
     app: Express,
     gateway: Gateway,
     findUser: (req: Request) => Promise<{ id: string } | undefined>,
-  ): void;
+  ) => void;
 }
 
 const providers = useProviders({ images: "tiny" });

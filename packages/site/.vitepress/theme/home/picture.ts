@@ -35,7 +35,10 @@ export const HomePicture = defineComponent(() => {
       ),
       h("figcaption", [
         h("span", `${model} · ${made}`),
-        h("span", { class: "home-charge" }, [`${price} × ${count} × ${ratio} (${group}) = `, h("strong", charge)]),
+        h("span", { class: "home-charge" }, [
+          `${price} × ${count} × ${ratio} (${group}) = `,
+          h("strong", charge),
+        ]),
       ]),
     ]);
   };
