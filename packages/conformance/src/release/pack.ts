@@ -26,10 +26,9 @@ function packInto(given: string): void {
   const shown = relative(from, path) || ".";
   const create = MANIFESTS.find(({ name }) => name === "create-calotype")?.version ?? "";
   // Beside the packages, because an app in the clone would be a part of its workspace.
-  const app = dotted(relative(from, join(path, "../my-app")));
   process.stdout.write(`${MANIFESTS.length} packages are in ${path}. From here:
 
-  npx ${dotted(shown)}/create-calotype-${create}.tgz ${app} --packages ${dotted(shown)}
+  npx ${dotted(shown)}/create-calotype-${create}.tgz ${dotted(join(shown, "../my-app"))} --packages ${dotted(shown)}
 `);
 }
 
