@@ -42,6 +42,7 @@ const gateway = createGateway({
   ],
   callers: [], // no keys; or those of programs
   billing: { model_details: { "*": { pricing_mode: "per-request", model_price: "0.25" } } },
+  showCharge: true, // responses have the header x-calotype-charge
   ledger,
 });
 
@@ -63,6 +64,10 @@ app.get("/spent", async (req, res) => {
   res.json(await ledger.balance(`user:${user.id}`));
 });
 
+app.get("/", (req, res) => {
+  res.type("text").send(describeCommands(`${req.protocol}://${req.get("host")}`));
+});
+
 const server = app.listen(port, (error) => {
   if (error) throw error; // for example: the port is in use
   const address = server.address();
@@ -75,3 +80,22 @@ closeOnSignals(server, gateway, {
     await emulator.close();
   },
 });
+
+/** What a visitor of `/` can do. The commands are those of the page. */
+function describeCommands(origin: string): string {
+  return `Make images as a user, in a terminal:
+
+app=${origin} json=content-type:application/json
+site() { curl -b jar -c jar -H origin:$app -H $json "$app$@"; }
+site /api/auth/sign-up/email -d \\
+  '{"name": "Ada", "email": "ada@mail.example", "password": "correct horse"}'
+site /ai/v1/images/generations -i -d \\
+  '{"model": "doubao-seedream-4-5-251128", "prompt": "Three oak trees", "n": 3}'
+site /spent
+
+With an account, sign in:
+
+site /api/auth/sign-in/email -d \\
+  '{"email": "ada@mail.example", "password": "correct horse"}'
+`;
+}

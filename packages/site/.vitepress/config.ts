@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type DefaultTheme, defineConfig } from "vitepress";
 import { describeHead, describePage, isEditable } from "../src/describe-page.ts";
+import { createFromClone } from "../src/from-clone.ts";
 import { readFigures } from "../src/home/figures.ts";
 import { addCommandTabs, leaveOutEmptyHeaders, rewriteLinks, slugify } from "../src/markdown.ts";
 import { createSidebars } from "../src/navigation.ts";
@@ -15,9 +16,7 @@ const { root, base, folder, label, version, isReleased, revision } = readBuild(p
 const { homepage, repository } = readProject();
 
 /** What makes an app: with npm, or until the first release in a clone. */
-const CREATE = "npm create calotype my-app";
-const CREATE_FROM_CLONE = `npm run pack -- ../calotype-packages && cd ..
-npx ./calotype-packages/create-calotype-${version}.tgz my-app --packages ./calotype-packages`;
+const CREATE = isReleased ? "npm create calotype my-app" : createFromClone("", version);
 
 /** Pages with a table that needs the place of the outline. */
 const WIDE: ReadonlySet<string> = new Set(["comparison.md"]);
@@ -133,7 +132,7 @@ export default defineConfig({
       DOCS_VERSION: JSON.stringify(label),
       DOCS_ROOT: JSON.stringify(root),
       DOCS_IS_RELEASED: String(isReleased),
-      DOCS_CREATE: JSON.stringify(isReleased ? CREATE : CREATE_FROM_CLONE),
+      DOCS_CREATE: JSON.stringify(CREATE),
       HOME_FIGURES: JSON.stringify(readFigures()),
     },
     build: { chunkSizeWarningLimit: 4000 },

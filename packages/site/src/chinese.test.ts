@@ -24,6 +24,7 @@ const ENGLISH: Readonly<Record<string, string>> = {
   "docs/zh/images-as-they-arrive.md": "docs/images-as-they-arrive.md",
   "docs/zh/images-in-the-background.md": "docs/images-in-the-background.md",
   "docs/zh/webhook-receiver.md": "docs/webhook-receiver.md",
+  "docs/zh/prepaid.md": "docs/prepaid.md",
   "docs/zh/fallback.md": "docs/fallback.md",
   "docs/zh/ledger.md": "docs/ledger.md",
   "docs/zh/move-to-postgresql.md": "docs/move-to-postgresql.md",

@@ -49,7 +49,7 @@ const MAIN: readonly Group[] = [
     GUIDES,
     [
       ["Callers", ["keys-and-limits", "customer-keys", "budgets", "idempotency-keys", "cors"]],
-      ["Money", ["pricing", "changing-prices", "costs", "spending"]],
+      ["Money", ["pricing", "changing-prices", "prepaid", "costs", "spending"]],
       [
         "Images",
         [
@@ -192,6 +192,7 @@ const CHINESE: readonly Group[] = [
       "zh/keys-and-limits",
       "zh/customer-keys",
       "zh/budgets",
+      "zh/prepaid",
       "zh/pricing",
       "zh/changing-prices",
       "zh/spending",

@@ -83,7 +83,7 @@ const error = (message: string): object => ({ error: { message } });
 const RECORD = recordOf({
   id: "req_7b8a",
   time: "2026-11-21T04:38:32.660Z",
-  caller: "web-shop",
+  caller: "user:Zb3k",
   charge: "0.05305",
 });
 const many = (count: number): UsageRecord[] =>
@@ -105,10 +105,11 @@ describe("the recipe for Stripe meters", () => {
   });
 
   it.each<[string, UsageRecord]>([
-    ["an unresolved record", unresolvedOf({ id: "req_1", caller: "web-shop" })],
+    ["an unresolved record", unresolvedOf({ id: "req_1", caller: "user:Zb3k" })],
     ["a charge of 0", { ...RECORD, charge: "0" }],
     ["a record without a charge", { ...RECORD, charge: null }],
-    ["another caller", { ...RECORD, caller: "somebody-else" }],
+    ["another user", { ...RECORD, caller: "user:somebody-else" }],
+    ["a caller with a key that has the id of a user", { ...RECORD, caller: "Zb3k" }],
   ])("sends nothing for %s", async (_what, record) => {
     await recipe.sendMeterEvents([record]);
     expect(sizes).toEqual([]);

@@ -25,9 +25,10 @@ function packInto(given: string): void {
   packAnew(path);
   const shown = relative(from, path) || ".";
   const create = MANIFESTS.find(({ name }) => name === "create-calotype")?.version ?? "";
+  // Beside the packages, because an app in the clone would be a part of its workspace.
   process.stdout.write(`${MANIFESTS.length} packages are in ${path}. From here:
 
-  npx ${dotted(shown)}/create-calotype-${create}.tgz my-app --packages ${dotted(shown)}
+  npx ${dotted(shown)}/create-calotype-${create}.tgz ${dotted(join(shown, "../my-app"))} --packages ${dotted(shown)}
 `);
 }
 

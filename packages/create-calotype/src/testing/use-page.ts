@@ -52,9 +52,11 @@ export async function usePage(url: string, browser: Browser): Promise<PageUse> {
   try {
     await page.goto(url);
     await createAccount("one@shop.example");
+    await page.getByText("Spent this month: 0. Left: 5.").waitFor();
     await page.getByText("2", { exact: true }).click();
     await page.getByRole("button", { name: "Make 2 images" }).click();
     const shown = await countShown();
+    await page.getByText(/^Spent this month: [\d.]*[1-9]\. Left: [0-4]\.\d+\.$/).waitFor();
     await page.reload();
     const shownAfterReload = await countShown();
     await page.getByRole("button", { name: "Sign out" }).click();

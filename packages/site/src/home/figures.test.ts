@@ -27,7 +27,7 @@ it("the picture has four images, and the charge of its record", () => {
 
   expect(picture).toMatchObject({
     images: 4,
-    charge: "0.8",
-    derivation: { model_price: "0.25", group_ratio: "0.8" },
+    charge: "0.96",
+    derivation: { model_price: "0.3", group_ratio: "0.8" },
   });
 });

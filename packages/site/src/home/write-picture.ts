@@ -19,7 +19,7 @@ const gateway = createGateway({
   ],
   callers: [{ id: "web-shop", key: KEY, group: "vip" }],
   billing: {
-    model_details: { [MODEL]: { pricing_mode: "per-request", model_price: "0.25" } },
+    model_details: { [MODEL]: { pricing_mode: "per-request", model_price: "0.3" } },
     group_ratio: { default: "1", vip: "0.8" },
   },
   fetch: (input, init) => emulator.fetch(input, init),

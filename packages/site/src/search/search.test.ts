@@ -22,6 +22,10 @@ const EXPECTED: readonly (readonly [query: string, first: string])[] = [
   // Callers
   ["session", "signed-in-users#express-session"],
   ["signed in users pay", "your-users"],
+  ["prepaid credits", "prepaid"],
+  ["wallet", "prepaid"],
+  ["payment", "prepaid"],
+  ["top up", "prepaid"],
   ["rotate key", "keys"],
   ["rate limit per customer", "limits"],
   ["429", "troubleshooting#429-who-refused"],

@@ -36,7 +36,7 @@ export const InstallLine = defineComponent(() => {
             "):",
           ]),
       h("div", { class: "install-command" }, [
-        h("pre", { tabindex: 0 }, h("code", DOCS_CREATE)),
+        h("pre", h("code", DOCS_CREATE)),
         h(
           "button",
           { type: "button", onClick: () => void copy() },

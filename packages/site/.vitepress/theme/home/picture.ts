@@ -12,9 +12,14 @@ export const HomePicture = defineComponent(() => {
   const { model_price: price, group_ratio: ratio } = derivation;
   return () => {
     const isChinese = lang.value.startsWith("zh");
-    const [count, made, alt] = isChinese
-      ? [`${images} 张图`, "由模拟器生成", "一张占位图：港口的日出"]
-      : [`${images} images`, "made by the emulator", "A placeholder image: sunrise at a harbour"];
+    const [count, made, alt, group] = isChinese
+      ? [`${images} 张图`, "由模拟器生成", "一张占位图：港口的日出", "vip 组"]
+      : [
+          `${images} images`,
+          "made by the emulator",
+          "A placeholder image: sunrise at a harbour",
+          "for the group vip",
+        ];
     return h("figure", { class: "home-picture" }, [
       h(
         "div",
@@ -30,7 +35,10 @@ export const HomePicture = defineComponent(() => {
       ),
       h("figcaption", [
         h("span", `${model} · ${made}`),
-        h("span", { class: "home-charge" }, [`${price} × ${count} × ${ratio} = `, h("strong", charge)]),
+        h("span", { class: "home-charge" }, [
+          `${price} × ${count} × ${ratio} (${group}) = `,
+          h("strong", charge),
+        ]),
       ]),
     ]);
   };

@@ -26,6 +26,7 @@ export function Images({ userId }: { readonly userId: string }) {
   });
   const model = models.find(({ id }) => id === order.model) ?? models[0];
   const isBusy = status === "queued" || status === "running";
+  const budget = useBudget(isBusy);
   const missing = isBusy ? Math.max(0, order.count - images.length - failures.length) : 0;
 
   // If the session has ended, the page shows the form to sign in.
@@ -92,6 +93,11 @@ export function Images({ userId }: { readonly userId: string }) {
             Make {toImages(order.count)}
           </button>
         )}
+        {budget && (
+          <p className="budget">
+            Spent this month: {budget.settled}. Left: {budget.left}.
+          </p>
+        )}
       </form>
       <section>
         <div role="status">
@@ -137,6 +143,18 @@ function useModels() {
       .then((all) => setModels(all.filter(({ capabilities }) => !capabilities.references?.min)), setProblem);
   }, []);
   return { models, problem };
+}
+
+/** What the user has spent and what is left, read again after each request. */
+function useBudget(isBusy: boolean) {
+  const [budget, setBudget] = useState<{ readonly settled: string; readonly left: string }>();
+  useEffect(() => {
+    if (isBusy) return;
+    fetch("/api/auth/budget")
+      .then((response) => (response.ok ? response.json() : undefined))
+      .then(setBudget, console.error);
+  }, [isBusy]);
+  return budget;
 }
 
 /** What the form asks for. It is stored, because a page that finds its images again after a reload also shows what they are. */
