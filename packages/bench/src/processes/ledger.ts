@@ -124,21 +124,18 @@ async function run({
   };
   // As a gateway with tasks does, which so knows of the tasks of other processes.
   const unwatch = work === "tasks" ? ledger.tasks.watch(() => undefined) : undefined;
-  const running = Promise.all(Array.from({ length: lines }, runLine));
-  if (isRead && work !== "rows") await deliver(ledger, running);
-  await running;
+  let isOver = false;
+  const running = Promise.all(Array.from({ length: lines }, runLine)).finally(() => (isOver = true));
+  const delivering = isRead && work !== "rows" ? deliver(ledger, () => isOver) : undefined;
+  await Promise.all([running, delivering]);
   unwatch?.();
   return { times, failed: errors.length, ...(errors.length > 0 && { error: String(errors[0]) }) };
 }
 
 /** Delivers records until the lines have ended and none is left. A ledger that delivers faster than another has no advantage otherwise. */
-async function deliver(ledger: PostgresLedger, running: Promise<unknown>): Promise<void> {
-  let isOver = false;
-  void running.then(() => {
-    isOver = true;
-  });
+async function deliver(ledger: PostgresLedger, isOver: () => boolean): Promise<void> {
   while (true) {
-    const isLast = isOver;
+    const isLast = isOver();
     const records = await ledger.takeUndelivered(DELIVERED_AT_ONCE, 30_000);
     if (records.length > 0) await ledger.markDelivered(records);
     else if (isLast) return;

@@ -56,7 +56,10 @@ export function urlOf({ variable, url }: Service): string {
  *
  * @throws Error if the server cannot be used and `CI=true`, unless it is optional
  */
-export async function canUse({ name, variable, isOptional = false, probe }: Service, url: string): Promise<boolean> {
+export async function canUse(
+  { name, variable, isOptional = false, probe }: Service,
+  url: string,
+): Promise<boolean> {
   try {
     await probe(url);
     return true;
