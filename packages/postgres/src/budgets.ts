@@ -1,5 +1,5 @@
 import { type BudgetStore, isName, readListLimit, toPeriodBalance } from "@calotype/core/stores";
-import { type Database, type Row, readText, toClock } from "./database.js";
+import { type Database, type Row, readText, readTextOrNull, toClock } from "./database.js";
 import type { Periods } from "./periods.js";
 
 /** What budgets work with. */
@@ -72,6 +72,31 @@ export function createBudgets(
       return rows.map((row) =>
         toPeriodBalance(readText(row, "caller"), readText(row, "period"), readBalance(row)),
       );
+    },
+    accounts: async ({ prefix, after, limit }) => {
+      await ready();
+      const rows = await database.run({
+        sql: `SELECT b.caller, b.settled, b.held, b.budget,
+            p.period, p.settled AS period_settled, p.held AS period_held, p.budget AS period_budget
+          FROM ${schema}.balances b LEFT JOIN LATERAL (
+            SELECT * FROM ${schema}.period_balances WHERE caller = b.caller ORDER BY period DESC LIMIT 1
+          ) p ON true
+          WHERE b.caller > $1 AND b.caller >= $2 AND b.caller < $3 ORDER BY b.caller LIMIT $4`,
+        // Ids sort by their code points, of which this is the last.
+        values: [after, prefix, `${prefix}\u{10FFFF}`, limit],
+      });
+      return rows.map((row) => {
+        const key = readTextOrNull(row, "period");
+        const account = { ...readBalance(row), budget: readTextOrNull(row, "budget") };
+        if (key === null) return { caller: readText(row, "caller"), ...account };
+        const newest = {
+          key,
+          settled: readText(row, "period_settled"),
+          held: readText(row, "period_held"),
+          budget: readTextOrNull(row, "period_budget"),
+        };
+        return { caller: readText(row, "caller"), ...account, newest };
+      });
     },
   };
 }

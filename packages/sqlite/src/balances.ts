@@ -1,8 +1,10 @@
 import type { DatabaseSync } from "node:sqlite";
 import {
+  type AccountPage,
   addDecimals,
   type Balance,
   type BudgetStore,
+  type CallerAccount,
   type Decimal,
   findAlerts,
   findPeriod,
@@ -57,6 +59,7 @@ export function createBalances(
 ): { readonly balances: Balances; readonly budgets: BudgetStore } {
   const totals = createAccounts(database);
   const periods = createPeriodAccounts(database);
+  const listAccounts = createAccountList(database);
 
   const find = (caller: string, period: string | undefined): Account =>
     period === undefined ? totals.read(caller) : periods.read(caller, period);
@@ -137,6 +140,7 @@ export function createBalances(
       const limit = readListLimit(filter.limit);
       return await readWhenFree(() => periods.list(filter, limit));
     },
+    accounts: async (page) => await readWhenFree(() => listAccounts(page)),
   };
   return { balances, budgets };
 }
@@ -216,4 +220,33 @@ function createPeriodAccounts(database: DatabaseSync): PeriodAccounts {
         }),
       ),
   };
+}
+
+function createAccountList(database: DatabaseSync): (page: AccountPage) => CallerAccount[] {
+  const select = database.prepare(
+    `SELECT b.caller, b.settled, b.held, b.budget,
+       p.period, p.settled AS period_settled, p.held AS period_held, p.budget AS period_budget
+     FROM balances b LEFT JOIN period_balances p
+       ON p.caller = b.caller AND p.period = (SELECT max(period) FROM period_balances WHERE caller = b.caller)
+     WHERE b.caller > :after AND b.caller >= :prefix AND b.caller < :end ORDER BY b.caller LIMIT :limit`,
+  );
+  return ({ prefix, after, limit }) =>
+    // Ids sort by their code points, of which this is the last.
+    select.all({ prefix, after, limit, end: `${prefix}\u{10FFFF}` }).map((row) => {
+      const key = readTextOrNull(row, "period");
+      return {
+        caller: readText(row, "caller"),
+        settled: readText(row, "settled"),
+        held: readText(row, "held"),
+        budget: readTextOrNull(row, "budget"),
+        ...(key !== null && {
+          newest: {
+            key,
+            settled: readText(row, "period_settled"),
+            held: readText(row, "period_held"),
+            budget: readTextOrNull(row, "period_budget"),
+          },
+        }),
+      };
+    });
 }

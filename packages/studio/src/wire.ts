@@ -80,9 +80,12 @@ export interface Session {
   readonly currency?: string | Readonly<Record<string, string>>;
 }
 
-/** A caller with its budget. `fixed`: it is in the options and cannot be changed here. */
+/**
+ * A caller with its budget. `fixed`: it is in the options and cannot be changed here. `user`: a signed-in user of the app, with the
+ * budget of the last request that had one.
+ */
 export interface CallerRow extends Omit<CallerInfo, "state" | "keys" | "createdAt" | "changedAt"> {
-  readonly state: CallerInfo["state"] | "fixed";
+  readonly state: CallerInfo["state"] | "fixed" | "user";
   readonly keys?: CallerInfo["keys"];
   readonly createdAt?: string;
   readonly changedAt?: string;
@@ -91,7 +94,7 @@ export interface CallerRow extends Omit<CallerInfo, "state" | "keys" | "createdA
   readonly budgetProblem?: string;
   /** The part of the budget that is charged or held; 1 is all of it. Absent without a budget. */
   readonly share?: number;
-  /** How close it is to its limits. `null`: the admission store cannot tell. Absent: it could not be read. */
+  /** How close it is to its limits. `null`: the admission store cannot tell. Absent: it could not be read, or it is a user. */
   readonly limitStates?: readonly LimitStatus[] | null;
 }
 
@@ -113,6 +116,8 @@ export interface CallerRows {
   readonly isCut: boolean;
   /** False if the ledger keeps no callers, so that none can be created. */
   readonly canCreate: boolean;
+  /** False if the ledger cannot list signed-in users, so that they are missing. */
+  readonly hasUsers: boolean;
 }
 
 /** How many callers are close to their budgets. */

@@ -130,6 +130,39 @@ export function describePeriods(
       expect(await ledger.budgets.balance("me", DAY)).toMatchObject({ key: TOMORROW, held: "0" });
     });
 
+    it("lists the accounts of a prefix with the budgets of their last holds, in pages", async () => {
+      const { ledger, clock } = bench();
+      const holds = [
+        dailyHoldOf("req_1", { caller: "user:ann" }),
+        holdOf({ id: "req_2", caller: "user:bob", budget: "3" }),
+        holdOf({ id: "req_3", caller: "user:\u{1F98A}" }),
+        holdOf({ id: "req_4", caller: "users" }),
+        dailyHoldOf("req_5", { caller: "user:bob" }),
+      ];
+      for (const hold of holds) expect(await ledger.hold(hold)).toEqual({ ok: true });
+      clock.advance(to - START);
+      await ledger.hold(dailyHoldOf("req_6", { caller: "user:ann" }));
+
+      const list = async (after: string, limit: number) =>
+        await ledger.budgets.accounts?.({ prefix: "user:", after, limit });
+      const { budget } = dailyHoldOf("");
+      const daily = (caller: string, key: string, held: string) => ({
+        caller,
+        settled: "0",
+        held,
+        budget: null,
+        newest: { key, settled: "0", held: "0.5", budget },
+      });
+      const ann = daily("user:ann", TOMORROW, "1");
+      const bob = daily("user:bob", TODAY, "1");
+      const fox = { caller: "user:\u{1F98A}", settled: "0", held: holds[2]?.amount, budget: null };
+      expect(await list("user:", 10)).toEqual([ann, bob, fox]);
+      expect(await list("user:", 2)).toEqual([ann, bob]);
+      expect(await list("user:bob", 2)).toEqual([fox]);
+      await ledger.hold(holdOf({ id: "req_7", caller: "user:bob", budget: "5" }));
+      expect(await list("user:ann", 1)).toMatchObject([{ caller: "user:bob", budget: "5" }]);
+    });
+
     it("is counted apart for each unit and time zone, and lists them with a filter", async () => {
       const { ledger } = bench();
       await ledger.hold(dailyHoldOf("req_1"));

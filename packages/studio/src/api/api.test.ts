@@ -1,4 +1,4 @@
-import { createMemoryLedger } from "@calotype/core";
+import { type Caller, createMemoryLedger, type Gateway } from "@calotype/core";
 import type { Ledger } from "@calotype/core/stores";
 import { describe, expect, it, vi } from "vitest";
 import { openSession } from "../testing/open-session.js";
@@ -205,6 +205,44 @@ describe("callers", () => {
       { id: "a", state: "active", spent: { settled: "0" } },
     ]);
     expect(text).not.toContain(CALLER_KEY);
+  });
+
+  /** Sends a request of a page of the app, whose function `caller` returns a user. */
+  async function postAs(gateway: Gateway, user: Caller): Promise<number> {
+    const headers = { "content-type": "application/json", "sec-fetch-site": "same-origin" };
+    const url = "http://gateway.test/v1/images/generations";
+    const request = new Request(url, { method: "POST", headers, body: JSON.stringify(FIELDS) });
+    return (await gateway.fetch(request, { caller: () => user })).status;
+  }
+
+  it("include signed-in users with the budgets of their last requests", async () => {
+    const { send, gateway } = openStudio();
+    const ann = { id: "ann", budget: { amount: "0.21", period: "month" } } as const;
+    for (const user of [ann, { id: "bob" }]) expect(await postAs(gateway, user)).toBe(200);
+
+    const { callers, summary, hasUsers, groups } = (await send({ path: "/api/callers" })).json as CallerRows;
+    expect(callers.map(({ id, state, share }) => [id, state, share])).toEqual([
+      ["user:ann", "user", 0.2 / 0.21],
+      ["shop", "fixed", 0],
+      ["user:bob", "user", undefined],
+    ]);
+    expect(callers[0]).toMatchObject({ budget: { period: "month" }, spent: { limit: "0.21", left: "0.01" } });
+    expect(callers[0]).not.toHaveProperty("limitStates");
+    expect([summary, hasUsers, groups]).toEqual([{ callers: 3, near: 1, empty: 0 }, true, ["default"]]);
+    const bySearch = (await send({ path: "/api/callers?q=USER:B&state=user" })).json as CallerRows;
+    expect(bySearch.callers).toMatchObject([{ id: "user:bob", spent: { settled: "0.2" } }]);
+    expect((await send({ path: "/api/callers?group=default" })).json).toMatchObject({ matching: 1 });
+    expect((await send({ path: "/api/callers/user%3Aann" })).json).toMatchObject({ share: 0.2 / 0.21 });
+    expect((await send({ path: "/api/search?text=user:a" })).json).toMatchObject({ callers: ["user:ann"] });
+  });
+
+  it("say that users are missing if the ledger cannot list them", async () => {
+    const ledger = createMemoryLedger();
+    Reflect.deleteProperty(ledger.budgets, "accounts");
+    const { send, gateway } = openStudio({}, { ledger });
+    expect(await postAs(gateway, { id: "ann" })).toBe(200);
+
+    expect((await send({ path: "/api/callers" })).json).toMatchObject({ matching: 1, hasUsers: false });
   });
 
   /** Callers whose ids say which part of a budget of 10 is spent. */

@@ -1,6 +1,6 @@
 import { GatewayError } from "@calotype/core";
-import type { CallerRows, CallerSort, CallerSummary } from "../wire.js";
-import { addBudgets, addLimits, type BudgetedCaller, type ListedCaller, shareOf } from "./caller-rows.js";
+import type { CallerRow, CallerRows, CallerSort, CallerSummary } from "../wire.js";
+import { addBudgets, addLimits, type BudgetedCaller, type ListedCaller, shareOf, toRow } from "./caller-rows.js";
 import type { ApiParts, StudioGateway } from "./route.js";
 
 /** Which callers to show, and in which order. */
@@ -14,10 +14,10 @@ export interface CallerQuery {
   readonly page: number;
 }
 
-type State = "fixed" | "active" | "revoked" | "damaged";
+type State = CallerRow["state"];
 
 const SORTS = ["budget", "spent", "id"] as const satisfies readonly CallerSort[];
-const STATES = ["fixed", "active", "revoked", "damaged"] as const satisfies readonly State[];
+const STATES = ["fixed", "active", "user", "revoked", "damaged"] as const satisfies readonly State[];
 const PAGE_SIZE = 50;
 /** The gateway lists at most this many at once. */
 const LISTED_AT_ONCE = 1_000;
@@ -48,30 +48,29 @@ export function readCallerQuery(query: URLSearchParams): CallerQuery {
 
 /** Lists the callers of the options and those of the ledger that match. A page beyond the last one is the last one. */
 export async function listCallers(parts: ApiParts, query: CallerQuery): Promise<CallerRows> {
-  const { sorted, isCut, canCreate, summary, groups } = await readAllCallers(parts);
+  const { sorted, ...facts } = await readAllCallers(parts);
   const matching = sorted[query.sort].filter(createMatcher(query));
   const pages = Math.max(1, Math.ceil(matching.length / PAGE_SIZE));
   const start = (Math.min(query.page, pages) - 1) * PAGE_SIZE;
   const callers = await Promise.all(
     matching.slice(start, start + PAGE_SIZE).map((budgeted) => addLimits(parts, budgeted)),
   );
-  return { callers, matching: matching.length, pages, summary, groups, isCut, canCreate };
+  return { callers, matching: matching.length, pages, ...facts };
 }
 
-/** Finds a caller of the options, or else one of the ledger. */
-export async function findListed(gateway: StudioGateway, id: string): Promise<ListedCaller | undefined> {
+/** Finds a caller of the options, one of the ledger, or a signed-in user, and describes it. */
+export async function findRow(parts: ApiParts, id: string): Promise<CallerRow | undefined> {
+  const { gateway } = parts;
   const fixed = (await listFixed(gateway)).find((caller) => caller.id === id);
-  if (fixed !== undefined) return fixed;
-  try {
-    return await gateway.callers.find(id);
-  } catch (error) {
-    if (error instanceof TypeError) return undefined;
-    throw error;
-  }
+  const listed = fixed ?? (await orUndefined(() => gateway.callers.find(id)));
+  if (listed !== undefined) return await toRow(parts, listed);
+  const { sorted } = await readAllCallers(parts);
+  const user = sorted.id.find(({ caller }) => caller.id === id && stateOf(caller) === "user");
+  return user && (await addLimits(parts, user));
 }
 
 /** All callers with their budgets, in each order. */
-interface AllCallers extends Pick<CallerRows, "isCut" | "canCreate" | "summary" | "groups"> {
+interface AllCallers extends Pick<CallerRows, "isCut" | "canCreate" | "hasUsers" | "summary" | "groups"> {
   readonly sorted: Readonly<Record<CallerSort, readonly BudgetedCaller[]>>;
 }
 
@@ -114,6 +113,8 @@ async function readAnew(parts: ApiParts): Promise<AllCallers> {
     if (page.next === undefined || callers.length >= MAX_LISTED) break;
     page = await listStored(parts.gateway, page.next);
   }
+  const { users, isCut } = await readUsers(parts.gateway);
+  callers.push(...(users ?? []));
   return {
     sorted: {
       budget: sortBy(callers, toBudgetRank),
@@ -121,12 +122,34 @@ async function readAnew(parts: ApiParts): Promise<AllCallers> {
       // The callers of the options come first.
       id: callers,
     },
-    isCut: page?.next !== undefined,
+    isCut: isCut || page?.next !== undefined,
     canCreate: first !== undefined,
+    hasUsers: users !== undefined,
     summary: summarize(callers),
-    groups: [...new Set(callers.map(({ caller }) => caller.group ?? "default"))].toSorted(),
+    groups: [...new Set(callers.map(({ caller }) => groupOf(caller)))].filter((group) => group !== "").toSorted(),
   };
 }
+
+/** Reads the users that the ledger knows, with their budgets. `users` is `undefined` if it cannot list them. */
+async function readUsers(
+  gateway: StudioGateway,
+): Promise<{ readonly users: readonly BudgetedCaller[] | undefined; readonly isCut: boolean }> {
+  const users: BudgetedCaller[] = [];
+  let after: string | undefined;
+  do {
+    const page = await listUsers(gateway, after);
+    if (page === undefined) return { users: undefined, isCut: false };
+    users.push(
+      ...page.users.map(({ spent, ...user }) => ({ caller: { ...user, state: "user" } as const, spent })),
+    );
+    after = page.next;
+  } while (after !== undefined && users.length < MAX_LISTED);
+  return { users, isCut: after !== undefined };
+}
+
+/** Lists a page of the signed-in users. `undefined` if the ledger cannot. */
+export const listUsers = (gateway: StudioGateway, after: string | undefined) =>
+  orUndefined(() => gateway.budgets.listUsers({ limit: LISTED_AT_ONCE, after }));
 
 /** A caller with two keys has two entries in the options. The one that is still valid is shown. */
 async function listFixed(gateway: StudioGateway): Promise<readonly ListedCaller[]> {
@@ -142,18 +165,23 @@ function isExpired({ expiresAt }: ListedCaller): boolean {
   return expiresAt !== undefined && new Date(expiresAt).getTime() <= Date.now();
 }
 
-/** Lists a page of the callers of the ledger. `undefined` if the ledger keeps none, which it says with a TypeError. */
-export async function listStored(
-  gateway: StudioGateway,
-  after: string | undefined,
-): Promise<Awaited<ReturnType<StudioGateway["callers"]["list"]>> | undefined> {
+/** Lists a page of the callers of the ledger. `undefined` if the ledger keeps none. */
+export const listStored = (gateway: StudioGateway, after: string | undefined) =>
+  orUndefined(() => gateway.callers.list({ limit: LISTED_AT_ONCE, after }));
+
+/** A ledger that cannot do something says so with a TypeError. */
+async function orUndefined<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
-    return await gateway.callers.list({ limit: LISTED_AT_ONCE, after });
+    return await read();
   } catch (error) {
     if (error instanceof TypeError) return undefined;
     throw error;
   }
 }
+
+/** The price group; empty for a user, whose group only the function of the app knows. */
+const groupOf = (caller: ListedCaller): string =>
+  stateOf(caller) === "user" ? "" : (caller.group ?? "default");
 
 const stateOf = (caller: ListedCaller): State => ("state" in caller ? caller.state : "fixed");
 
@@ -185,7 +213,7 @@ function summarize(callers: readonly BudgetedCaller[]): CallerSummary {
 
 function createMatcher({ q, group, state }: CallerQuery): (caller: BudgetedCaller) => boolean {
   return ({ caller }) => {
-    const itsGroup = caller.group ?? "default";
+    const itsGroup = groupOf(caller);
     return (
       (state === undefined || stateOf(caller) === state) &&
       (group === undefined || itsGroup === group) &&

@@ -4,8 +4,8 @@ import type { CallerInfo } from "@calotype/core/operator";
 import type { CallerRow } from "../wire.js";
 import type { ApiParts } from "./route.js";
 
-/** A caller of the options, or one that was created at run time. */
-export type ListedCaller = Caller | CallerInfo;
+/** A caller of the options, one that was created at run time, or a signed-in user. */
+export type ListedCaller = Caller | CallerInfo | (Caller & { readonly state: "user" });
 
 /** A caller and its budget. Only one of the two other fields is present. */
 export interface BudgetedCaller {
@@ -49,10 +49,14 @@ export async function addLimits(
 ): Promise<CallerRow> {
   const { expiresAt, ...others } = caller;
   const share = spent && shareOf(spent);
-  const limitStates = await gateway.limits.read(caller).then(
-    (limits) => ({ limitStates: limits ?? null }),
-    () => ({}),
-  );
+  // The limits of a user are known only to the function of the app.
+  const isUser = "state" in caller && caller.state === "user";
+  const limitStates = isUser
+    ? {}
+    : await gateway.limits.read(caller).then(
+        (limits) => ({ limitStates: limits ?? null }),
+        () => ({}),
+      );
   return {
     state: "fixed",
     ...others,

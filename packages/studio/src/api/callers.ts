@@ -3,7 +3,7 @@ import type { CallerPatch } from "@calotype/core/operator";
 import { readBody } from "../read-body.js";
 import { respondWithJson } from "../respond.js";
 import type { AlertList, CallerHistory, KeyUse, KeyUses, NewKey } from "../wire.js";
-import { findListed, forgetCallers, listCallers, readCallerQuery } from "./caller-list.js";
+import { findRow, forgetCallers, listCallers, readCallerQuery } from "./caller-list.js";
 import { toRow } from "./caller-rows.js";
 import { type ApiCall, type ApiRoute, explainMissing, type StudioGateway } from "./route.js";
 
@@ -31,9 +31,9 @@ export const CALLER_ROUTES: readonly ApiRoute[] = [
     path: "callers/:id",
     role: "viewer",
     async run(parts, { values: { id = "" } }) {
-      const found = await findListed(parts.gateway, id);
+      const found = await findRow(parts, id);
       if (found === undefined) throw new GatewayError("caller_not_found", "There is no such caller.");
-      return respondWithJson(await toRow(parts, found));
+      return respondWithJson(found);
     },
   },
   {

@@ -2,7 +2,7 @@ import { GatewayError } from "@calotype/core";
 import type { GatewayRequest } from "@calotype/core/adapter";
 import { respondWithJson } from "../respond.js";
 import type { SearchResult } from "../wire.js";
-import { listStored } from "./caller-list.js";
+import { listStored, listUsers } from "./caller-list.js";
 import { listModels } from "./list-models.js";
 import type { ApiRoute, StudioGateway } from "./route.js";
 import { findRequest } from "./usage.js";
@@ -45,19 +45,30 @@ export const SEARCH_ROUTES: readonly ApiRoute[] = [
   },
 ];
 
-/** The ids of callers that contain the text, those of the options first. */
+/** The ids of callers that contain the text: those of the options, those created at run time, then signed-in users. */
 async function findCallers(gateway: StudioGateway, text: string): Promise<readonly string[]> {
   const fixed = (await gateway.callers.fixed()).map(({ id }) => id);
   const found = new Set(fixed.filter((id) => matches(id, text)));
-  let after: string | undefined;
-  for (let page = 0; page < MAX_PAGES && found.size < MAX_RESULTS; page++) {
-    const listed = await listStored(gateway, after);
-    for (const { id } of listed?.callers ?? []) if (matches(id, text)) found.add(id);
-    after = listed?.next;
-    if (after === undefined) break;
+  for (const list of [
+    async (after?: string) => toIds(await listStored(gateway, after)),
+    async (after?: string) => toIds(await listUsers(gateway, after)),
+  ]) {
+    let after: string | undefined;
+    for (let page = 0; page < MAX_PAGES && found.size < MAX_RESULTS; page++) {
+      const { ids, next } = await list(after);
+      for (const id of ids) if (matches(id, text)) found.add(id);
+      after = next;
+      if (after === undefined) break;
+    }
   }
   return [...found].slice(0, MAX_RESULTS);
 }
+
+const toIds = (page: Awaited<ReturnType<typeof listStored | typeof listUsers>>) => {
+  if (page === undefined) return { ids: [], next: undefined };
+  const listed = "users" in page ? page.users : page.callers;
+  return { ids: listed.map(({ id }) => id), next: page.next };
+};
 
 /** The names of models that contain the text. */
 async function findModels(

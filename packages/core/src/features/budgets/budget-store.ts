@@ -22,6 +22,25 @@ export interface PeriodFilter {
   readonly limit?: number | undefined;
 }
 
+/** The account of a caller over all time, with the budget of its last hold. */
+export interface CallerAccount extends Balance {
+  readonly caller: string;
+  /** A decimal string. `null`: the last hold had no budget for all time. */
+  readonly budget: string | null;
+  /** The account of its newest period, with the budget of the last hold in it. Absent if it has no periods. */
+  readonly newest?: Balance & Pick<PeriodSpan, "key"> & Pick<CallerAccount, "budget">;
+}
+
+/** A part of the accounts, in the order of the ids. */
+export interface AccountPage {
+  /** What the ids begin with. */
+  readonly prefix: string;
+  /** Ids after this one. */
+  readonly after: string;
+  /** From 1 to 1,000. */
+  readonly limit: number;
+}
+
 /** The charges of a caller reached a part of its budget. */
 export interface BudgetAlert {
   /** The same for each delivery of this alert. Each caller, period and threshold has its own. */
@@ -63,6 +82,8 @@ export interface BudgetStore {
    * kept for good.
    */
   list(filter?: PeriodFilter): Promise<readonly PeriodBalance[]>;
+  /** The accounts of all callers whose ids begin with a prefix, in pages. Absent: signed-in users cannot be listed. */
+  accounts?(page: AccountPage): Promise<readonly CallerAccount[]>;
 }
 
 /** A ledger that also keeps the balances of periods. */

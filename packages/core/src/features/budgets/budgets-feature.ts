@@ -13,9 +13,9 @@ export interface BudgetsApi {
 export function budgets(): Feature<BudgetsApi> {
   return {
     name: "budgets",
-    setup({ ledger }) {
+    setup({ ledger, now }) {
       const store = findAbility(ledger, BUDGET_STORE);
-      return { countsPeriods: store !== undefined, api: { budgets: createBudgetReports(ledger, store) } };
+      return { countsPeriods: store !== undefined, api: { budgets: createBudgetReports(ledger, store, now) } };
     },
   };
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { CallerOptions } from "../../auth/authenticate.js";
 import type { UsageRecord } from "../../billing/records.js";
 import { GatewayError } from "../../errors.js";
@@ -12,6 +12,7 @@ import {
   type Provider,
   refusedConnection,
 } from "../../testing/test-gateway.js";
+import type { Caller } from "../../types.js";
 import { createMemoryLedger } from "../memory-ledger/memory-ledger.js";
 import type { BudgetAlert } from "./budget-store.js";
 
@@ -262,6 +263,49 @@ describe("a budget with a period", () => {
     expect(statuses[1]).toMatchObject({ settled: "0.1", left: "0.1" });
     expect(statuses.at(-2)).toEqual({ settled: "0.1", held: "0", limit: "0.05", left: "0" });
     await expect(gateway.budgets.readAll([{ id: "me", budget: "many" }])).rejects.toThrow(RangeError);
+  });
+
+  it("is listed for signed-in users, in pages, in the present period of their last budget", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: MIDNIGHT - 1 });
+    onTestFinished(() => void vi.useRealTimers());
+    const ledger = createMemoryLedger();
+    const { gateway } = createTestGateway(undefined, {
+      ledger,
+      billing: { model_details: { "*": { pricing_mode: "per-request", model_price: "0.1" } } },
+    });
+    const post = async (caller: Caller): Promise<number> => {
+      const headers = { "content-type": "application/json", "sec-fetch-site": "same-origin" };
+      const url = "http://gateway.test/v1/images/generations";
+      const request = new Request(url, { method: "POST", headers, body: JSON.stringify(BODY) });
+      return (await gateway.fetch(request, { caller: () => caller })).status;
+    };
+    const users: readonly Caller[] = [
+      { id: "ann", budget: DAILY },
+      { id: "bob", budget: "0.1" },
+      { id: "eve" },
+    ];
+    for (const user of users) expect(await post(user)).toBe(200);
+    const bob = { id: "user:bob", budget: "0.1", spent: { settled: "0.1", held: "0", limit: "0.1", left: "0" } };
+    const eve = { id: "user:eve", spent: { settled: "0.1", held: "0" } };
+
+    const first = await gateway.budgets.listUsers({ limit: 2 });
+    expect(first).toEqual({
+      users: [{ id: "user:ann", budget: DAILY, spent: expect.objectContaining({ settled: "0.1" }) }, bob],
+      next: "user:bob",
+    });
+    expect(await gateway.budgets.listUsers({ limit: 2, after: first.next })).toEqual({ users: [eve] });
+    vi.setSystemTime(MIDNIGHT);
+    expect((await gateway.budgets.listUsers()).users[0]?.spent).toEqual({
+      settled: "0",
+      held: "0",
+      limit: "0.2",
+      left: "0.2",
+      from: MIDNIGHT,
+      to: MIDNIGHT + 23 * 3_600_000,
+    });
+    await expect(gateway.budgets.listUsers({ limit: 0 })).rejects.toThrow(RangeError);
+    Reflect.deleteProperty(ledger.budgets, "accounts");
+    await expect(gateway.budgets.listUsers()).rejects.toThrow(TypeError);
   });
 
   it("calls onBudget once for each threshold, and again if it failed", async () => {

@@ -123,7 +123,24 @@ export function createMemoryBudgets(now: () => number, addAlerts: (alerts: reado
         .toSorted(comparePeriods)
         .slice(0, most);
     },
+    async accounts({ prefix, after, limit }) {
+      const keys = [...periods.keys()].toSorted((one, other) => compareStrings(other, one));
+      return [...totals.keys()]
+        .filter((caller) => caller.startsWith(prefix) && compareStrings(caller, after) > 0)
+        .toSorted(compareStrings)
+        .slice(0, limit)
+        .map((caller) => {
+          const key = keys.find((period) => find(caller, period) !== EMPTY);
+          const account = showAccount(caller, undefined);
+          return { caller, ...account, ...(key !== undefined && { newest: { key, ...showAccount(caller, key) } }) };
+        });
+    },
   };
+
+  function showAccount(caller: string, period: string | undefined) {
+    const account = find(caller, period);
+    return { ...toBalance(account), budget: account.budget };
+  }
 
   const accounts: MemoryAccounts = {
     of: (caller) => toBalance(find(caller, undefined)),

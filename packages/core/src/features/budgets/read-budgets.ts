@@ -1,8 +1,24 @@
 import { type BudgetPeriod, readBudget } from "../../billing/budget.js";
 import type { MinimalLedger } from "../../billing/ledger.js";
+import { USER_PREFIX } from "../../auth/check-caller.js";
 import type { Caller } from "../../types.js";
 import { addDecimals, formatDecimal, readDecimal, subtractDecimal } from "../../util/decimal.js";
-import type { BudgetStore, PeriodBalance, PeriodFilter } from "./budget-store.js";
+import { readListLimit } from "../../util/list-limit.js";
+import { findPeriod, parsePeriodKey } from "../periods/periods.js";
+import type { BudgetStore, CallerAccount, PeriodBalance, PeriodFilter } from "./budget-store.js";
+
+/** A signed-in user of the app, as far as the ledger knows it. */
+export interface UserBudget extends Pick<Caller, "id" | "budget"> {
+  /** The account in the present period of that budget, or over all time. */
+  readonly spent: BudgetStatus;
+}
+
+/** A page of {@link BudgetReports.listUsers}. */
+export interface UserBudgetPage {
+  readonly users: readonly UserBudget[];
+  /** Pass it as `after` for the next page. Absent on the last page. */
+  readonly next?: string;
+}
 
 /** What a caller has spent of its budget, and what is left. Amounts are decimal strings. */
 export interface BudgetStatus {
@@ -50,10 +66,25 @@ export interface BudgetReports {
    * @throws RangeError for a wrong limit. TypeError if the ledger does not count by period.
    */
   list(filter?: PeriodFilter): Promise<readonly PeriodBalance[]>;
+  /**
+   * The signed-in users whose requests were held or charged, in the order of their ids. Only the function `caller` of the app knows
+   * their budgets, so `budget` is that of the last request that had one; absent if none had.
+   *
+   * @param page `after`: the `next` of the page before. `limit`: from 1 to 1,000, default 100.
+   * @throws RangeError for a wrong limit. TypeError if the ledger cannot list them.
+   */
+  listUsers(page?: {
+    readonly after?: string | undefined;
+    readonly limit?: number | undefined;
+  }): Promise<UserBudgetPage>;
 }
 
 /** Creates the reports of a gateway. */
-export function createBudgetReports(ledger: MinimalLedger, store: BudgetStore | undefined): BudgetReports {
+export function createBudgetReports(
+  ledger: MinimalLedger,
+  store: BudgetStore | undefined,
+  now: () => number,
+): BudgetReports {
   const read: BudgetReports["read"] = async ({ id, budget }) => {
     if (budget === undefined) return await readTotal(id);
     const { budget: limit, period } = readBudget(budget);
@@ -85,12 +116,39 @@ export function createBudgetReports(ledger: MinimalLedger, store: BudgetStore | 
       return statuses;
     },
     list: async (filter) => await requireStore(store).list(filter),
+    async listUsers({ after = USER_PREFIX, limit } = {}) {
+      if (store?.accounts === undefined) {
+        throw new TypeError("The ledger of this gateway does not list the accounts of signed-in users.");
+      }
+      const most = readListLimit(limit);
+      const accounts = await store.accounts({ prefix: USER_PREFIX, after, limit: most });
+      const next = accounts.length < most ? undefined : accounts.at(-1)?.caller;
+      return {
+        users: accounts.map((account) => toUserBudget(account, now())),
+        ...(next !== undefined && { next }),
+      };
+    },
   };
 
   async function readTotal(id: string): Promise<BudgetStatus> {
     const { settled, held } = await ledger.balance(id);
     return { settled, held };
   }
+}
+
+function toUserBudget({ caller: id, settled, held, budget, newest }: CallerAccount, now: number): UserBudget {
+  const total = { settled, held };
+  if (budget !== null) return { id, budget, spent: withLimit(total, budget) };
+  const period = newest && parsePeriodKey(newest.key);
+  if (period === undefined || newest?.budget == null) return { id, spent: total };
+  const { unit, timeZone } = period;
+  const { key, from, to } = findPeriod({ unit, timeZone }, now);
+  const spent = key === newest.key ? newest : { settled: "0", held: "0" };
+  return {
+    id,
+    budget: { amount: newest.budget, period: unit, timeZone },
+    spent: withLimit({ settled: spent.settled, held: spent.held, from, to }, newest.budget),
+  };
 }
 
 const MAX_BALANCES = 1_000;

@@ -49,7 +49,8 @@ export function CallerPanel({ id, caller, error, onRetry, onClose, ...actions }:
 function Details({ caller, isAdmin, onChanged, onNewKey }: ActionProps & { readonly caller: CallerRow }) {
   const { callers: text } = useMessages();
   const [open, setOpen] = useState<"change" | "rotate" | "revoke">();
-  const isStored = caller.state !== "fixed";
+  const isUser = caller.state === "user";
+  const isStored = caller.state !== "fixed" && !isUser;
   const done = (said: string): void => {
     setOpen(undefined);
     onChanged();
@@ -80,9 +81,9 @@ function Details({ caller, isAdmin, onChanged, onNewKey }: ActionProps & { reado
       )}
       <Budget caller={caller} />
       <Alerts caller={caller.id} />
-      <Limits caller={caller} />
+      {!isUser && <Limits caller={caller} />}
       <CallerFacts caller={caller} />
-      {!isStored && <p class="soft">{text.fixedHint}</p>}
+      {!isStored && <p class="soft">{isUser ? text.userHint : text.fixedHint}</p>}
       <p>
         <a href={addressOf("usage", { caller: caller.id })} onClick={followLink}>
           {text.showUsage}
@@ -192,16 +193,20 @@ function Limits({ caller: { limitStates } }: { readonly caller: CallerRow }) {
 
 function CallerFacts({ caller }: { readonly caller: CallerRow }) {
   const { callers: text, language } = useMessages();
-  const { group, models, expiresAt, keys, createdAt } = caller;
+  const { state, group, models, expiresAt, keys, createdAt } = caller;
   return (
     <dl class="facts">
-      <dt>{text.group}</dt>
-      <dd>{group ?? "default"}</dd>
-      <dt>{text.models}</dt>
-      <dd>{models?.join(", ") ?? text.allModels}</dd>
+      {state !== "user" && (
+        <>
+          <dt>{text.group}</dt>
+          <dd>{group ?? "default"}</dd>
+          <dt>{text.models}</dt>
+          <dd>{models?.join(", ") ?? text.allModels}</dd>
+          <dt>{text.expires}</dt>
+          <dd>{typeof expiresAt === "string" ? formatTime(expiresAt, language) : text.never}</dd>
+        </>
+      )}
       <LastRequest caller={caller.id} />
-      <dt>{text.expires}</dt>
-      <dd>{typeof expiresAt === "string" ? formatTime(expiresAt, language) : text.never}</dd>
       {createdAt !== undefined && (
         <>
           <dt>{text.created}</dt>

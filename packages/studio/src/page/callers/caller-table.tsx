@@ -59,7 +59,7 @@ export function CallerTable({
             </td>
             {hasGroups && (
               <td class="name aside" data-label={text.group}>
-                {caller.group ?? "default"}
+                {caller.state === "user" ? "–" : (caller.group ?? "default")}
               </td>
             )}
             <td class="aside whole" data-label={text.state}>
@@ -74,7 +74,7 @@ export function CallerTable({
 
 export function CallerState({ caller: { state } }: { readonly caller: CallerRow }) {
   const { callers: text } = useMessages();
-  const tones = { fixed: "none", active: "good", revoked: "none", damaged: "bad" } as const;
+  const tones = { fixed: "none", user: "none", active: "good", revoked: "none", damaged: "bad" } as const;
   return <Status tone={tones[state]}>{text.states[state]}</Status>;
 }
 

@@ -26,8 +26,9 @@ export function BudgetUse({ caller: { spent, share } }: { readonly caller: Calle
 }
 
 /** The limit of a caller that is closest to its end. */
-export function TightestLimit({ caller: { limitStates } }: { readonly caller: CallerRow }) {
+export function TightestLimit({ caller: { state, limitStates } }: { readonly caller: CallerRow }) {
   const { callers: text } = useMessages();
+  if (state === "user") return <span class="soft">–</span>;
   if (limitStates === undefined) return <span class="soft">{text.limitsUnread}</span>;
   if (limitStates === null) return <span class="soft">{text.limitsUnknown}</span>;
   const tightest = limitStates.toSorted((one, other) => partOf(other) - partOf(one))[0];

@@ -2,7 +2,7 @@ import type { CallerSort } from "../../wire.js";
 import { addressOf, go } from "../router.js";
 
 export const CALLER_SORTS = ["budget", "spent", "id"] as const satisfies readonly CallerSort[];
-export const CALLER_STATES = ["fixed", "active", "revoked", "damaged"] as const;
+export const CALLER_STATES = ["fixed", "active", "user", "revoked", "damaged"] as const;
 
 /** What the address of the view says. */
 export interface CallerSelection {

@@ -200,7 +200,7 @@ export const en = {
     imageCount: (count: string) => (count === "1" ? "1 image" : `${count} images`),
     unread: "Cannot be read now",
     requestCount: (count: string) => (count === "1" ? "1 request" : `${count} requests`),
-    noneNear: "No caller is close to its budget",
+    noneNear: "No caller is at 80% or more",
     someNear: (count: number) =>
       count === 1 ? "1 caller is at 80% or more" : `${count} callers are at 80% or more`,
     period: "Period",
@@ -471,7 +471,7 @@ export const en = {
     title: "Callers",
     caller: "Caller",
     state: "State",
-    states: { fixed: "Configured", active: "Active", revoked: "Revoked", damaged: "Damaged" },
+    states: { fixed: "Configured", active: "Active", user: "Signed-in user", revoked: "Revoked", damaged: "Damaged" },
     group: "Group",
     keys: "Keys",
     budget: "Budget",
@@ -552,6 +552,11 @@ export const en = {
     never: "never",
     created: "Created",
     fixedHint: "This caller is in the option callers. Change it there.",
+    userHint:
+      "A signed-in user of your app. The function caller of your app gives the budget. Shown is that of the last request that had one.",
+    noUsers:
+      "Signed-in users are not listed, and their budgets are not checked: the ledger of this gateway cannot list them. The ledgers in memory, of @calotype/sqlite and of @calotype/postgres can.",
+    noUsersShort: "Signed-in users are not checked",
     create: "Create a caller",
     createHint:
       "A caller holds an API key, with its own budget and limits. Its id appears in records; it is not secret.",

@@ -186,7 +186,7 @@ export const zh: Messages = {
     imageCount: (count) => `${count} 张图片`,
     unread: "目前无法读取",
     requestCount: (count) => `${count} 次请求`,
-    noneNear: "没有调用方接近预算",
+    noneNear: "没有调用方用到 80%",
     someNear: (count) => `${count} 个调用方已用 80% 或更多`,
     period: "时间范围",
     periods: {
@@ -431,7 +431,7 @@ export const zh: Messages = {
     title: "调用方",
     caller: "调用方",
     state: "状态",
-    states: { fixed: "来自配置", active: "有效", revoked: "已吊销", damaged: "已损坏" },
+    states: { fixed: "来自配置", active: "有效", user: "已登录用户", revoked: "已吊销", damaged: "已损坏" },
     group: "分组",
     keys: "密钥",
     budget: "预算",
@@ -508,6 +508,10 @@ export const zh: Messages = {
     never: "永不",
     created: "创建时间",
     fixedHint: "该调用方来自选项 callers，请在那里修改。",
+    userHint: "您的应用中已登录的用户。预算由应用的函数 caller 给出。这里显示的是最近一次带预算的请求的预算。",
+    noUsers:
+      "未列出已登录用户，也未检查他们的预算：本网关的账本无法列出他们。内存账本、@calotype/sqlite 和 @calotype/postgres 的账本可以。",
+    noUsersShort: "未检查已登录用户",
     create: "创建调用方",
     createHint: "调用方持有一个密钥，有自己的预算和限制。它的 id 会出现在记录中，不是秘密。",
     cannotCreate:

@@ -89,8 +89,8 @@ function Yesterday() {
   );
 }
 
-/** The same part as in the summary of the server. */
-const NEAR = 0.8;
+/** Callers are named from this part on, a little before the summary of the server counts them. */
+const NAMED = 0.7;
 const MAX_NAMES = 3;
 
 function Budgets() {
@@ -101,17 +101,18 @@ function Budgets() {
   const loaded = useData("overview callers", () => call<CallerRows>("callers"), EVERY_SECONDS);
   return (
     <Fact name={text.budgets} loaded={loaded} address={addressOf("callers")} more={views.callers}>
-      {({ callers: rows, summary: { near, empty } }) => (
+      {({ callers: rows, summary: { near, empty }, hasUsers }) => (
         <>
           <Status tone={empty > 0 ? "bad" : near > 0 ? "warn" : "good"}>
             {near + empty === 0 ? text.noneNear : text.someNear(near + empty)}
           </Status>
           <Names
             names={rows
-              .filter(({ share = 0 }) => share >= NEAR)
+              .filter(({ share = 0 }) => share >= NAMED)
               .slice(0, MAX_NAMES)
               .map(({ id, share = 0 }) => `${id} ${percent.format(share)}`)}
           />
+          {!hasUsers && <span class="small soft">{callers.noUsersShort}</span>}
           {recent > 0 && <span class="small soft">{callers.alertCount(formatCount(recent, language))}</span>}
         </>
       )}

@@ -96,6 +96,7 @@ export function CallersView({
               <Pages rows={shown} selection={selection} />
               {shown.isCut && <p class="notice section">{text.isCut}</p>}
               {!shown.canCreate && <p class="notice section">{text.cannotCreate}</p>}
+              {!shown.hasUsers && <p class="notice section">{text.noUsers}</p>}
             </>
           )}
         </div>
