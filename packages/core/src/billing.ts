@@ -37,7 +37,12 @@ export type {
   PeriodBalance,
   PeriodFilter,
 } from "./features/budgets/budget-store.js";
-export type { BudgetReports, BudgetStatus, UserBudget, UserBudgetPage } from "./features/budgets/read-budgets.js";
+export type {
+  BudgetReports,
+  BudgetStatus,
+  UserBudget,
+  UserBudgetPage,
+} from "./features/budgets/read-budgets.js";
 export { createMemoryLedger } from "./features/memory-ledger/memory-ledger.js";
 export { findPeriod, type PeriodSpan } from "./features/periods/periods.js";
 export type { HistoryLedger } from "./features/usage/history-store.js";

@@ -126,6 +126,12 @@ export const ERROR_KINDS = {
 // With `keyof` alone, the compiler would show all codes in place of this name.
 export type ErrorCode = Extract<keyof typeof ERROR_KINDS, string>;
 
+/** What a request may cost, and what is left of the budget that does not cover it. Decimal strings. */
+export interface RefusingBudget {
+  readonly asked: string;
+  readonly left: string;
+}
+
 /** Details of an error. */
 export interface GatewayErrorDetails {
   /** The field that is wrong, as a path: `sequential_image_generation_options.max_images`. */
@@ -147,6 +153,8 @@ export interface GatewayErrorDetails {
    * `model-` before them for the limits of a model, `budget`, `bytes`, `disk`, `tasks`, `task-clients`.
    */
   readonly limit?: string | undefined;
+  /** Of a budget that does not cover the request, for the operator. The client does not get it. */
+  readonly budget?: RefusingBudget | undefined;
   /** Further headers of the response. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** The original error, for `onError` and the log. The client does not get it. */
@@ -189,6 +197,8 @@ export class GatewayError extends Error {
   readonly shouldRetry: false | undefined;
   /** The limit that refused the request, such as `requests` or `budget`. */
   readonly limit: string | undefined;
+  /** What the request may cost, and what is left of the budget that does not cover it. */
+  readonly budget: RefusingBudget | undefined;
   /** Further headers of the response. */
   readonly headers: Readonly<Record<string, string>>;
   /**
@@ -211,6 +221,7 @@ export class GatewayError extends Error {
     this.retryAfterSeconds = details.retryAfterSeconds;
     this.shouldRetry = details.shouldRetry;
     this.limit = details.limit;
+    this.budget = details.budget;
     this.headers = readHeaders(details.headers ?? {});
   }
 }

@@ -4,7 +4,12 @@ export type { ChannelStatus } from "./channels/channel-status.js";
 export type { ChannelPause, ChannelState, KeyStatus, ModelStatus } from "./contract/channel-state.js";
 export type { ExpiringKey, KeyFunction, KeyRequest } from "./contract/key-source.js";
 export type { AlertReports, ListedAlert } from "./features/alerts/alerts-feature.js";
-export type { BudgetReports, BudgetStatus, UserBudget, UserBudgetPage } from "./features/budgets/read-budgets.js";
+export type {
+  BudgetReports,
+  BudgetStatus,
+  UserBudget,
+  UserBudgetPage,
+} from "./features/budgets/read-budgets.js";
 export type {
   CallerPatch,
   CallerSettings,

@@ -48,7 +48,6 @@ export type {
   EstimateQuery,
   GatewayStatus,
   LimitStatus,
-  ListedAlert,
   ModelDetails,
   PriceTables,
   RecordPage,
@@ -138,7 +137,12 @@ export interface NewKey {
 
 /** `GET api/alerts?caller=`: the newest alerts about budgets, at most 100. */
 export interface AlertList {
-  readonly alerts: readonly ListedAlert[];
+  readonly alerts: readonly ShownAlert[];
+}
+
+/** An alert with the names of the endpoints of webhooks that it has a message for. */
+export interface ShownAlert extends ListedAlert {
+  readonly endpoints: readonly string[];
 }
 
 /** `GET api/callers/{id}/keys`: the last request of each key, in the newest records of the caller. */
@@ -165,6 +169,8 @@ export interface CallerHistory {
 export interface ChannelFacts extends ChannelInfo {
   /** The requests whose response came from it. Absent: the ledger keeps no totals. */
   readonly day?: UsageSums;
+  /** Its last failed attempt in the newest records, also of other processes. Absent if there is none. */
+  readonly lastError?: RecordedError;
 }
 
 /** `GET api/channels/{id}/errors`: its failed attempts in the newest records, the newest first. */

@@ -2,15 +2,17 @@ import { GatewayError, unavailable } from "../errors.js";
 import type { Logger } from "../logger.js";
 import { callStore } from "../util/async.js";
 import { createLinkedList, type Link, type LinkedList, removeOldest } from "../util/collections.js";
+import { addDecimals, formatDecimal, readDecimal, subtractDecimal } from "../util/decimal.js";
 import { haveSameFields } from "../util/json.js";
 import { readBudget } from "./budget.js";
 import type { Price, RequestBounds } from "./charge.js";
-import { KEPT_HOLDS, type MinimalLedger, type SettleResult } from "./ledger.js";
+import { type Balance, KEPT_HOLDS, type MinimalLedger, type SettleResult } from "./ledger.js";
 import { findAbility } from "./ledger-ability.js";
 import type { Outcome, SentTo } from "./outcome.js";
 import {
   type BilledRequest,
   copyFacts,
+  type HoldRecord,
   type LostPolicy,
   type SettledRecord,
   toSettledRecord,
@@ -113,16 +115,15 @@ export function createHolds(parts: HoldParts): Holds {
 
   return {
     open(request, { ttlMs, keepAlive }) {
-      let amount: string | null = null;
+      let hold: HoldRecord | undefined;
       const make = (): ReturnType<MinimalLedger["hold"]> => {
-        const hold = toHoldRecord(request, ttlMs, now());
-        ({ amount } = hold);
+        hold = toHoldRecord(request, ttlMs, now());
         return ledger.hold(hold);
       };
       return callStore(make).then(
-        ({ ok }) => {
-          if (ok) return new OpenHold(holdParts, request, amount ?? undefined);
-          throw budgetError();
+        (result) => {
+          if (result.ok) return new OpenHold(holdParts, request, hold?.amount ?? undefined);
+          throw budgetError(hold, result.balance);
         },
         (cause: unknown) => {
           logger.error({ requestId: request.id, err: cause }, "The ledger failed; the request was not sent.");
@@ -151,10 +152,13 @@ export function createHolds(parts: HoldParts): Holds {
 }
 
 /** The error of a request whose hold the budget does not cover. */
-export function budgetError(): GatewayError {
+export function budgetError(hold: HoldRecord | undefined, { settled, held }: Balance): GatewayError {
+  const spent = addDecimals(readDecimal(settled), readDecimal(held));
+  const left = subtractDecimal(readDecimal(hold?.budget ?? "0"), spent);
   return new GatewayError("insufficient_quota", "The budget does not cover what this request may cost.", {
     shouldRetry: false,
     limit: "budget",
+    budget: { asked: hold?.amount ?? "0", left: left.units < 0n ? "0" : formatDecimal(left) },
   });
 }
 

@@ -20,7 +20,9 @@ it("the alerts of all callers or of one are listed, with whether they were deliv
 
   await vi.waitFor(async () => {
     const { json } = await send({ path: "/api/alerts" });
-    expect(json).toMatchObject({ alerts: [{ ...alert, state: "delivered" }] });
+    expect(json).toMatchObject({
+      alerts: [{ ...alert, state: "delivered", isForOnBudget: true, endpoints: [] }],
+    });
   });
   const { json: own } = await send({ path: "/api/alerts?caller=shop" });
   expect(own).toMatchObject({ alerts: [alert] });
@@ -29,7 +31,9 @@ it("the alerts of all callers or of one are listed, with whether they were deliv
 
 it("an alert that nobody gets says so", async () => {
   const { send } = await openAlerted({ callers });
-  expect((await send({ path: "/api/alerts" })).json).toMatchObject({ alerts: [{ state: "not_sent" }] });
+  expect((await send({ path: "/api/alerts" })).json).toMatchObject({
+    alerts: [{ state: "not_sent", isForOnBudget: false, endpoints: [] }],
+  });
 });
 
 it("a ledger that keeps no alerts has none", async () => {

@@ -1,6 +1,13 @@
 import { GatewayError } from "@calotype/core";
 import type { CallerRow, CallerRows, CallerSort, CallerSummary } from "../wire.js";
-import { addBudgets, addLimits, type BudgetedCaller, type ListedCaller, shareOf, toRow } from "./caller-rows.js";
+import {
+  addBudgets,
+  addLimits,
+  type BudgetedCaller,
+  type ListedCaller,
+  shareOf,
+  toRow,
+} from "./caller-rows.js";
 import type { ApiParts, StudioGateway } from "./route.js";
 
 /** Which callers to show, and in which order. */
@@ -126,7 +133,9 @@ async function readAnew(parts: ApiParts): Promise<AllCallers> {
     canCreate: first !== undefined,
     hasUsers: users !== undefined,
     summary: summarize(callers),
-    groups: [...new Set(callers.map(({ caller }) => groupOf(caller)))].filter((group) => group !== "").toSorted(),
+    groups: [...new Set(callers.map(({ caller }) => groupOf(caller)))]
+      .filter((group) => group !== "")
+      .toSorted(),
   };
 }
 

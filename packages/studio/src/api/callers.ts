@@ -127,13 +127,23 @@ async function findKeyUses(
   return { uses: [...uses.values()], records: records.length, isAll: next === undefined };
 }
 
+/** How many of the newest messages are searched for those about alerts. */
+const MAX_MESSAGES = 1_000;
+
 /** A ledger that keeps no alerts, which is a TypeError there, has none to show. */
 async function listAlerts(
-  { alerts }: Pick<StudioGateway, "alerts">,
+  { alerts, webhooks }: Pick<StudioGateway, "alerts" | "webhooks">,
   caller: string | undefined,
 ): Promise<AlertList["alerts"]> {
   try {
-    return (await alerts?.list({ caller })) ?? [];
+    const listed = (await alerts?.list({ caller })) ?? [];
+    if (listed.length === 0) return [];
+    const messages = await webhooks.list({ caller }, MAX_MESSAGES);
+    const byAlert = Map.groupBy(messages, ({ alert }) => alert);
+    return listed.map((alert) => ({
+      ...alert,
+      endpoints: byAlert.get(alert.id)?.map(({ endpoint }) => endpoint) ?? [],
+    }));
   } catch (error) {
     if (error instanceof TypeError) return [];
     throw error;

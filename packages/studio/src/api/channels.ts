@@ -26,7 +26,8 @@ export const CHANNEL_ROUTES: readonly ApiRoute[] = [
     path: "channels/:id/errors",
     role: "viewer",
     async run({ gateway }, { request: { signal }, values: { id = "" } }) {
-      const body: RecordedErrors = { errors: await findErrors(gateway, id, signal) };
+      const errors = (await readErrors(gateway, signal)).get(id) ?? [];
+      const body: RecordedErrors = { errors: errors.slice(0, MAX_ERRORS) };
       return respondWithJson(body);
     },
   },
@@ -72,51 +73,65 @@ export const CHANNEL_ROUTES: readonly ApiRoute[] = [
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
-/** What each channel is configured for, with the totals of its last 24 whole hours. */
+/** What each channel is configured for, with the totals of its last 24 whole hours and its last error. */
 async function listFacts(
   gateway: StudioGateway,
   signal: GatewayRequest["signal"],
 ): Promise<readonly ChannelFacts[]> {
   const end = Math.ceil(Date.now() / HOUR_MS) * HOUR_MS;
   const [from, to] = [end - DAY_MS, end].map((time) => new Date(time).toISOString());
-  const [channels, days] = await Promise.all([
+  const [channels, errors, days] = await Promise.all([
     gateway.listChannels(),
+    readErrors(gateway, signal),
     withoutTotals(() =>
       gateway.usage.series({ from: from ?? "", to: to ?? "", by: "channel", limit: 1_000 }, { signal }),
     ),
   ]);
   return channels.map((channel) => {
     const day = days?.lines.find(({ key }) => key === channel.id)?.sums;
-    return { ...channel, ...(day !== undefined && { day }) };
+    const lastError = errors.get(channel.id)?.[0];
+    return {
+      ...channel,
+      ...(day !== undefined && { day }),
+      ...(lastError !== undefined && { lastError }),
+    };
   });
 }
 
-/** How many of the newest records are searched for failed attempts of a channel. */
+/** How many of the newest records are searched for failed attempts. */
 const MAX_READ = 500;
 const MAX_ERRORS = 10;
 
-/** The failed attempts of a channel in the newest records: also those of other processes, and of before a restart. */
-async function findErrors(
+/** The failed attempts of each channel in the newest records, the newest first: also of other processes, and before a restart. */
+async function readErrors(
   gateway: StudioGateway,
-  channel: string,
   signal: GatewayRequest["signal"],
-): Promise<readonly RecordedError[]> {
+): Promise<ReadonlyMap<string, readonly RecordedError[]>> {
   const page = await withoutTotals(() => gateway.usage.page({ limit: MAX_READ }, { signal }));
   const errors = (page?.records ?? []).flatMap((record) => {
     if (record.state !== "settled") return [];
     const { id, time, upstreamModel, attempts = [] } = record;
-    return attempts
-      .filter((attempt) => attempt.channel === channel && attempt.code !== undefined)
-      .map(({ status, code, key, beganAt, durationMs }) => ({
-        time: beganAt === undefined ? time : new Date(beganAt + durationMs).toISOString(),
+    return attempts.flatMap(({ channel, status, code, key, beganAt, durationMs }) => {
+      if (code === undefined) return [];
+      const endedAt = beganAt === undefined ? time : new Date(beganAt + durationMs).toISOString();
+      const error: RecordedError = {
+        time: endedAt,
         ...(status !== undefined && { status }),
-        ...(code !== undefined && { code }),
+        code,
         upstreamModel,
         key,
         requestId: id,
-      }));
+      };
+      return [{ channel, error }];
+    });
   });
-  return errors.toSorted((one, other) => (one.time < other.time ? 1 : -1)).slice(0, MAX_ERRORS);
+  const newest = errors.toSorted((one, other) => (one.error.time < other.error.time ? 1 : -1));
+  return new Map(
+    [...Map.groupBy(newest, ({ channel }) => channel)].map(([channel, own]) => [
+      channel,
+      own.map(({ error }) => error),
+    ]),
+  );
 }
 
 /** What is read from totals; `undefined` if the ledger keeps none. */

@@ -46,41 +46,36 @@ export function formatAmount(amount: string): string {
   return amount.replace(/^-?\d+/, (whole) => whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ","));
 }
 
-/** How many decimals the amounts of a list have at least and at most. */
-const MIN_PLACES = 2;
-const MAX_PLACES = 4;
+/** How many decimals amounts of lists and figures have at most, by their size. */
+const SHORT_PLACES = [
+  [1_000, 4],
+  [1_000_000, 2],
+  [Infinity, 0],
+] as const;
 
-/** The decimals that all amounts of a column are written with, so that they can be compared: from 2 to 4. */
-export function placesOf(amounts: readonly (string | null | undefined)[]): number {
-  return Math.min(MAX_PLACES, Math.max(MIN_PLACES, longestFraction(amounts)));
-}
-
-/** The decimals of a column that must be exact, such as the lines of a charge. */
-export function longestFraction(amounts: readonly (string | null | undefined)[]): number {
-  return Math.max(0, ...amounts.map((amount) => amount?.split(".")[1]?.length ?? 0));
-}
-
-/** An amount with this many decimals, rounded half up. One that would be 0 and is not is `<0.0001`. */
-export function formatPlaces(amount: string, places: number): string {
+/**
+ * An amount of a list, a figure or a chart: at most 4 decimals, 2 from a thousand, none from a million, rounded half up, without
+ * zeros at the end. One that would be 0 and is not is `<0.0001`. The exact amount is its title.
+ */
+export function formatShort(amount: string): string {
   // Numbers as strings are formatted exactly, whatever their length.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- amounts are decimal strings
   const exact = amount as `${number}`;
-  const options = { minimumFractionDigits: places, maximumFractionDigits: places } as const;
-  const written = new Intl.NumberFormat("en", options).format(exact);
+  const size = Math.abs(Number(amount));
+  const [, places] = SHORT_PLACES.find(([end]) => size < end) ?? [0, 0];
+  const written = new Intl.NumberFormat("en", { maximumFractionDigits: places }).format(exact);
   if (/[1-9]/.test(written) || !/[1-9]/.test(amount)) return written;
-  return amount.startsWith("-") ? `>-${smallest(places)}` : `<${smallest(places)}`;
+  return amount.startsWith("-") ? ">-0.0001" : "<0.0001";
 }
 
-const smallest = (places: number): string => (1 / 10 ** places).toFixed(places);
+/** The decimals of the longest of some written amounts. */
+export function longestFraction(written: readonly string[]): number {
+  return Math.max(0, ...written.map((amount) => amount.split(".")[1]?.length ?? 0));
+}
 
-/** An amount for a large figure. It is rounded, because only its first digits are read; its title has all of them. */
-export function formatLargeAmount(amount: string, language: string): string {
-  const size = Math.abs(Number(amount));
-  if (size < 1_000) {
-    return new Intl.NumberFormat(language, { maximumSignificantDigits: 6 }).format(Number(amount));
-  }
-  const digits = size < 1_000_000 ? 2 : 0;
-  return new Intl.NumberFormat(language, { maximumFractionDigits: digits }).format(Number(amount));
+/** The decimals of the longest amount of a column. */
+export function placesOf(amounts: readonly (string | null | undefined)[]): number {
+  return longestFraction(amounts.map((amount) => formatShort(amount ?? "0")));
 }
 
 /** The size of a file in megabytes, or in kilobytes, of which there is at least one. */

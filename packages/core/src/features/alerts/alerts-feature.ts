@@ -46,6 +46,8 @@ export interface AlertReports {
 export interface ListedAlert extends Omit<KnownAlert, "state"> {
   /** As of {@link KnownAlert}. `not_sent`: there is neither `onBudget` nor `webhooks`. */
   readonly state: KnownAlert["state"] | "not_sent";
+  /** Whether the gateway has `onBudget`, which gets it. */
+  readonly isForOnBudget: boolean;
 }
 
 /** Alerts about budgets. The ledger must keep them. */
@@ -72,9 +74,11 @@ export function alerts<Options extends RelatedOptions = RelatedOptions>({
             }
             const listed = await outbox.listAlerts(filter, readListLimit(limit));
             const isSent = onBudget !== undefined || endpoints?.() !== undefined;
-            return listed.map((alert) =>
-              isSent || alert.state !== "waiting" ? alert : { ...alert, state: "not_sent" },
-            );
+            return listed.map((alert) => ({
+              ...alert,
+              ...(!isSent && alert.state === "waiting" && { state: "not_sent" }),
+              isForOnBudget: onBudget !== undefined,
+            }));
           },
         },
       };

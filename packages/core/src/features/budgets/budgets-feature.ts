@@ -15,7 +15,10 @@ export function budgets(): Feature<BudgetsApi> {
     name: "budgets",
     setup({ ledger, now }) {
       const store = findAbility(ledger, BUDGET_STORE);
-      return { countsPeriods: store !== undefined, api: { budgets: createBudgetReports(ledger, store, now) } };
+      return {
+        countsPeriods: store !== undefined,
+        api: { budgets: createBudgetReports(ledger, store, now) },
+      };
     },
   };
 }

@@ -285,7 +285,11 @@ describe("a budget with a period", () => {
       { id: "eve" },
     ];
     for (const user of users) expect(await post(user)).toBe(200);
-    const bob = { id: "user:bob", budget: "0.1", spent: { settled: "0.1", held: "0", limit: "0.1", left: "0" } };
+    const bob = {
+      id: "user:bob",
+      budget: "0.1",
+      spent: { settled: "0.1", held: "0", limit: "0.1", left: "0" },
+    };
     const eve = { id: "user:eve", spent: { settled: "0.1", held: "0" } };
 
     const first = await gateway.budgets.listUsers({ limit: 2 });

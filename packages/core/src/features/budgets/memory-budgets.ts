@@ -132,7 +132,11 @@ export function createMemoryBudgets(now: () => number, addAlerts: (alerts: reado
         .map((caller) => {
           const key = keys.find((period) => find(caller, period) !== EMPTY);
           const account = showAccount(caller, undefined);
-          return { caller, ...account, ...(key !== undefined && { newest: { key, ...showAccount(caller, key) } }) };
+          return {
+            caller,
+            ...account,
+            ...(key !== undefined && { newest: { key, ...showAccount(caller, key) } }),
+          };
         });
     },
   };

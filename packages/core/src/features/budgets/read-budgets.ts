@@ -1,6 +1,6 @@
+import { USER_PREFIX } from "../../auth/check-caller.js";
 import { type BudgetPeriod, readBudget } from "../../billing/budget.js";
 import type { MinimalLedger } from "../../billing/ledger.js";
-import { USER_PREFIX } from "../../auth/check-caller.js";
 import type { Caller } from "../../types.js";
 import { addDecimals, formatDecimal, readDecimal, subtractDecimal } from "../../util/decimal.js";
 import { readListLimit } from "../../util/list-limit.js";

@@ -1,4 +1,4 @@
-import { shownCodeOf } from "../../errors.js";
+import { type RefusingBudget, shownCodeOf } from "../../errors.js";
 import type { FailedRequest } from "../../events.js";
 import { requestPath } from "../../request/route.js";
 
@@ -21,6 +21,8 @@ export interface Refusal {
   readonly param?: string | undefined;
   /** The limit that refused the request, such as `requests` or `budget`. */
   readonly limit?: string | undefined;
+  /** What the request may cost, and what was left of the budget. */
+  readonly budget?: RefusingBudget | undefined;
   /** Absent if the request was refused before its caller was known. */
   readonly caller?: string | undefined;
   /** The service model. Absent if the request was refused before it was known. */
@@ -40,7 +42,7 @@ export function toRefusal(
   { id, request, error, caller, model, receivedAt }: FailedRequest,
   now: number,
 ): Refusal {
-  const { status, param, limit } = error;
+  const { status, param, limit, budget } = error;
   return {
     id,
     time: new Date(now).toISOString(),
@@ -51,6 +53,7 @@ export function toRefusal(
     // The name of a field has no spaces, so it is never a prompt.
     param: param !== undefined && /^[\w.[\]-]{1,99}$/.test(param) ? param : undefined,
     limit: limit?.slice(0, MAX_CODE),
+    budget,
     caller,
     model,
     // The clock may be set back during the request.

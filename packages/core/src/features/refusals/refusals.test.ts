@@ -82,7 +82,14 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
   "403 for a budget that is spent": {
     options: { callers: [{ ...ME, budget: "0.5" }], billing: PRICED },
-    refusal: { status: 403, code: "insufficient_quota", caller: "me", model: "doodle", limit: "budget" },
+    refusal: {
+      status: 403,
+      code: "insufficient_quota",
+      caller: "me",
+      model: "doodle",
+      limit: "budget",
+      budget: { asked: "1", left: "0.5" },
+    },
   },
   "403 of beforeSend": {
     options: {

@@ -1,4 +1,5 @@
 import { budgetError, toHoldRecord } from "../../billing/hold.js";
+import type { HoldRecord } from "../../billing/records.js";
 import { GatewayError, invalidRequest, unavailable } from "../../errors.js";
 import type { GatewayRequest, GatewayResponse, HeaderReader } from "../../http.js";
 import { withDataUrlStrings } from "../../images/data-url.js";
@@ -152,7 +153,7 @@ async function storeTask(
     return submitted.task;
   }
   keepAlive(removeBody());
-  throw toSubmissionError(submitted);
+  throw toSubmissionError(submitted, stored[1]);
 }
 
 function toNewTask(
@@ -203,9 +204,10 @@ function unsureError(isRepeatable: boolean, cause: unknown): GatewayError {
 
 function toSubmissionError(
   refused: Exclude<TaskSubmission, { readonly kind: "submitted" | "repeated" }>,
+  hold: HoldRecord,
 ): GatewayError {
   if (refused.kind === "conflict") return conflictError();
-  if (refused.kind === "refused") return budgetError();
+  if (refused.kind === "refused") return budgetError(hold, refused.balance);
   const options = { retryAfterSeconds: 30, limit: "tasks" };
   return refused.isShareUsed
     ? new GatewayError("rate_limit_exceeded", SHARE_USED, options)

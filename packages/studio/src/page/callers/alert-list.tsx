@@ -1,4 +1,4 @@
-import type { AlertList as Alerts, ListedAlert } from "../../wire.js";
+import type { AlertList as Alerts, ShownAlert } from "../../wire.js";
 import { call } from "../api.js";
 import { Status } from "../components/feedback.js";
 import { formatAmount, formatTime } from "../format.js";
@@ -13,7 +13,7 @@ const TONES = {
   delivered: "good",
   given_up: "bad",
   not_sent: "none",
-} as const satisfies Record<ListedAlert["state"], string>;
+} as const satisfies Record<ShownAlert["state"], string>;
 
 /** Loads the newest alerts, of one caller or of all. Empty if the ledger keeps none. */
 export function useAlerts(caller?: string): Loaded<Alerts> {
@@ -21,7 +21,7 @@ export function useAlerts(caller?: string): Loaded<Alerts> {
   return useData(path, (signal) => call<Alerts>(path, { signal }), EVERY_SECONDS);
 }
 
-export function countRecent(alerts: readonly ListedAlert[]): number {
+export function countRecent(alerts: readonly ShownAlert[]): number {
   return alerts.filter(({ time }) => Date.parse(time) > Date.now() - DAY_MS).length;
 }
 
@@ -30,31 +30,47 @@ export function AlertList({
   alerts,
   hasCallers = false,
 }: {
-  readonly alerts: readonly ListedAlert[];
+  readonly alerts: readonly ShownAlert[];
   /** Whether the alerts are of several callers. */
   readonly hasCallers?: boolean;
 }) {
   const { callers: text, language } = useMessages();
   return (
     <ul class="history">
-      {alerts.map(({ id, caller, threshold, budget, settled, period, time, state }) => (
-        <li key={id}>
-          {hasCallers && (
-            <>
-              <a href={addressOf("callers", { caller })} onClick={followLink}>
-                {caller}
-              </a>{" "}
-            </>
-          )}
-          {text.reached(threshold, formatAmount(budget), text.periods[period?.unit ?? "total"] ?? "")}{" "}
-          <span title={state === "not_sent" ? text.noReceiver : undefined}>
-            <Status tone={TONES[state]}>{text.alertStates[state]}</Status>
-          </span>
-          <div class="small soft">
-            {text.spentThen(formatAmount(settled))} · {formatTime(time, language)}
-          </div>
-        </li>
-      ))}
+      {alerts.map((alert) => {
+        const { id, caller, threshold, budget, settled, period, time } = alert;
+        return (
+          <li key={id}>
+            {hasCallers && (
+              <>
+                <a href={addressOf("callers", { caller })} onClick={followLink}>
+                  {caller}
+                </a>{" "}
+              </>
+            )}
+            {text.reached(threshold, formatAmount(budget), text.periods[period?.unit ?? "total"] ?? "")}{" "}
+            <Delivery alert={alert} />
+            <div class="small soft">
+              {text.spentThen(formatAmount(settled))} · {formatTime(time, language)}
+            </div>
+          </li>
+        );
+      })}
     </ul>
+  );
+}
+
+/** Whether an alert was delivered, and to whom. */
+function Delivery({ alert: { state, isForOnBudget, endpoints } }: { readonly alert: ShownAlert }) {
+  const { callers: text } = useMessages();
+  const receivers = [...(isForOnBudget ? ["onBudget"] : []), ...endpoints];
+  const shown = receivers.length === 0 && state === "delivered" ? "not_sent" : state;
+  const words = text.alertStates[shown];
+  return (
+    <span title={shown === "not_sent" ? text.noReceiver : undefined}>
+      <Status tone={TONES[shown]}>
+        {shown === "not_sent" ? words : text.alertTo(words, receivers.join(", "))}
+      </Status>
+    </span>
   );
 }

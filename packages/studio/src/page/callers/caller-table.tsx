@@ -1,9 +1,9 @@
 import type { CallerRow } from "../../wire.js";
-import { AmountCell } from "../components/amount-cell.js";
+import { Aligned, AmountCell } from "../components/amount-cell.js";
 import { Status } from "../components/feedback.js";
 import { ListTable } from "../components/list-table.js";
 import { useUnits } from "../currency.js";
-import { formatPlaces, placesOf } from "../format.js";
+import { formatShort, placesOf } from "../format.js";
 import { useMessages } from "../messages/index.js";
 import { followLink } from "../router.js";
 import { BudgetUse, TightestLimit } from "./closeness.js";
@@ -96,7 +96,7 @@ function BudgetCells({ caller, places }: { readonly caller: CallerRow; readonly 
           "–"
         ) : (
           <span>
-            {formatPlaces(spent.limit, places)}{" "}
+            <Aligned amount={formatShort(spent.limit)} places={places} />{" "}
             <span class="small soft">{text.periods[period ?? "total"]}</span>
           </span>
         )}

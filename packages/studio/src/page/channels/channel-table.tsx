@@ -1,4 +1,4 @@
-import type { ChannelFacts } from "../../wire.js";
+import type { ChannelFacts, RecordedError } from "../../wire.js";
 import { AmountCell } from "../components/amount-cell.js";
 import { ListTable } from "../components/list-table.js";
 import { useUnits } from "../currency.js";
@@ -6,7 +6,7 @@ import { formatSeconds, placesOf } from "../format.js";
 import { useMessages } from "../messages/index.js";
 import { addressOf, followLink } from "../router.js";
 import { type Act, ChannelActions } from "./channel-actions.js";
-import { type Channel, HealthCell } from "./health.js";
+import { type Channel, HealthCell, TimeAgo } from "./health.js";
 import { LastHour } from "./last-hour.js";
 
 /** The facts of the channels by their ids. `undefined` until they are known. */
@@ -55,14 +55,16 @@ export function ChannelTable({
                 <a href={addressOf("channels", { channel: channel.id })} onClick={followLink}>
                   {channel.id}
                 </a>
-                {own !== undefined && <div class="small soft family">{familyOf(own)}</div>}
+                <div class="small soft family">{own === undefined ? "…" : familyOf(own)}</div>
               </td>
-              <HealthCell health={channel} />
+              <HealthCell health={channel}>
+                <LastError channel={channel} recorded={own?.lastError} />
+              </HealthCell>
               <td class="whole aside" data-label={text.lastHour}>
                 <LastHour parts={channel.lastHour} />
               </td>
-              <TimeCell label={text.median} milliseconds={own?.day?.medianMs} />
-              <TimeCell label={usage.p95Time} milliseconds={own?.day?.p95Ms} />
+              <TimeCell label={text.median} milliseconds={own?.day?.medianMs} isKnown={own !== undefined} />
+              <TimeCell label={usage.p95Time} milliseconds={own?.day?.p95Ms} isKnown={own !== undefined} />
               <AmountCell
                 amount={isMixed ? undefined : own?.day?.charge}
                 places={places}
@@ -75,13 +77,12 @@ export function ChannelTable({
                 </td>
               )}
             </tr>
-            {own !== undefined && (
-              <tr class="sub facts-row aside">
-                <td colSpan={columns}>
-                  <Served facts={own} isOneKey={channel.keys === undefined} />
-                </td>
-              </tr>
-            )}
+            <tr class="sub facts-row aside">
+              <td colSpan={columns}>
+                {/* Its place is kept until it is known. */}
+                {own === undefined ? "…" : <Served facts={own} isOneKey={channel.keys === undefined} />}
+              </td>
+            </tr>
             {channel.keys?.map((key) => (
               <tr key={key.index} class="sub">
                 <td>
@@ -105,6 +106,36 @@ export function ChannelTable({
         );
       })}
     </ListTable>
+  );
+}
+
+/** An error is shown in the row for a day. */
+const SHOWN_MS = 86_400_000;
+
+/** The last failed attempt of a channel: of this process, or in the newest records. */
+function LastError({
+  channel: { errors },
+  recorded,
+}: {
+  readonly channel: Channel;
+  readonly recorded: RecordedError | undefined;
+}) {
+  const { channels: text } = useMessages();
+  const own = errors[0];
+  const last = own === undefined || (recorded !== undefined && recorded.time > own.time) ? recorded : own;
+  if (last === undefined || Date.parse(last.time) < Date.now() - SHOWN_MS) return null;
+  const said = [last.status, last.code].filter((part) => part !== undefined).join(" ");
+  return (
+    <p class="small soft wrap">
+      {last.requestId === undefined ? (
+        text.lastError
+      ) : (
+        <a href={addressOf("usage", { request: last.requestId })} onClick={followLink}>
+          {text.lastError}
+        </a>
+      )}{" "}
+      {said} · <TimeAgo iso={last.time} />
+    </p>
   );
 }
 
@@ -154,14 +185,17 @@ function Served({ facts, isOneKey }: { readonly facts: ChannelFacts; readonly is
 function TimeCell({
   label,
   milliseconds,
+  isKnown,
 }: {
   readonly label: string;
   readonly milliseconds: number | undefined;
+  /** False until the facts are there. */
+  readonly isKnown: boolean;
 }) {
   const { usage, language } = useMessages();
   return (
     <td class="number aside" data-label={usage.inUnit(label, usage.secondsUnit)}>
-      {milliseconds === undefined ? "–" : formatSeconds(milliseconds, language)}
+      {milliseconds === undefined ? (isKnown ? "–" : "…") : formatSeconds(milliseconds, language)}
     </td>
   );
 }

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import type { GatewayStatus } from "../../wire.js";
 import { Status } from "../components/feedback.js";
 import { formatRelative, formatTime } from "../format.js";
@@ -44,7 +45,14 @@ export function TimeAgo({ iso }: { readonly iso: string | undefined }) {
 }
 
 /** The state, and below it why, since when, and the next attempt. */
-export function HealthCell({ health }: { readonly health: Health }) {
+export function HealthCell({
+  health,
+  children,
+}: {
+  readonly health: Health;
+  /** Below. */
+  readonly children?: ComponentChildren;
+}) {
   const messages = useMessages();
   const { channels: text } = messages;
   const note = health.pause?.note ?? "";
@@ -62,6 +70,7 @@ export function HealthCell({ health }: { readonly health: Health }) {
             {nextTry !== "" && ` · ${health.pause === undefined ? text.nextAttempt(nextTry) : nextTry}`}
           </p>
         )}
+        {children}
       </div>
     </td>
   );

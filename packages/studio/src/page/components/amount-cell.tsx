@@ -1,6 +1,24 @@
-import { formatPlaces } from "../format.js";
+import { formatShort } from "../format.js";
 
-/** An amount in a column of amounts, which all have the same number of decimals. Its title is exact. */
+/** A written amount in a column, moved so that the decimal points are below each other. */
+export function Aligned({
+  amount,
+  places,
+}: {
+  readonly amount: string;
+  /** The decimals of the longest amount of the column. */
+  readonly places: number;
+}) {
+  const [, fraction] = amount.split(".");
+  const missing = "0".repeat(Math.max(0, places - (fraction?.length ?? 0)));
+  return (
+    <span class="amount" data-missing={fraction === undefined && missing !== "" ? `.${missing}` : missing}>
+      {amount}
+    </span>
+  );
+}
+
+/** An amount in a column of amounts. Its title is exact. */
 export function AmountCell({
   amount,
   places,
@@ -22,7 +40,7 @@ export function AmountCell({
   const isKnown = amount !== undefined && amount !== null;
   return (
     <td class={isAside ? "number aside" : "number"} data-label={label} title={isKnown ? amount : undefined}>
-      {isKnown ? formatPlaces(amount, places) : "–"}
+      {isKnown ? <Aligned amount={formatShort(amount)} places={places} /> : "–"}
       {isKnown && unit !== undefined && <span class="small soft"> {unit}</span>}
     </td>
   );

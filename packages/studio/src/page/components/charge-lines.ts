@@ -13,6 +13,8 @@ export interface ShownLine {
   /** The name of the line in the messages. */
   readonly what: string;
   readonly quality?: string | undefined;
+  /** The pixels of the largest image, where the price depends on them. */
+  readonly pixels?: number | undefined;
   /** The price of one, or of a million tokens. Absent: the rounding. */
   readonly counted?: { readonly count: number; readonly price: string };
   readonly amount: string;
@@ -27,6 +29,7 @@ export function toLines(derivation: ChargeDerivation, amount: string): readonly 
         : {
             what: line.what,
             quality: line.quality,
+            pixels: line.pixels,
             counted: { count: line.count, price: line.unit_price },
             amount: line.amount,
           },

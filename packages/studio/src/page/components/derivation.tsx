@@ -1,7 +1,8 @@
 import type { ChargeDerivation } from "../../wire.js";
-import { formatCount, formatPlaces, longestFraction } from "../format.js";
+import { formatAmount, formatCount, longestFraction } from "../format.js";
 import { type Messages, useMessages } from "../messages/index.js";
-import { isOfTokens, toLines } from "./charge-lines.js";
+import { Aligned } from "./amount-cell.js";
+import { isOfTokens, type ShownLine, toLines } from "./charge-lines.js";
 
 /** How a charge came about, line by line. `amount` is the charge. */
 export function Derivation({
@@ -15,9 +16,6 @@ export function Derivation({
   return (
     <div class="derivation">
       <Lines derivation={derivation} amount={amount} />
-      {derivation.decimal_places !== undefined && (
-        <p class="small soft">{text.rounded(derivation.decimal_places, amount)}</p>
-      )}
       {"unpriced" in derivation && derivation.unpriced && <p>{text.unpriced}</p>}
     </div>
   );
@@ -27,22 +25,28 @@ export function Derivation({
 export function writeDerivation(
   derivation: ChargeDerivation,
   amount: string,
-  { derivation: text }: Messages,
+  { derivation: text, language }: Messages,
 ): string {
   const ratio = derivation.group_ratio === "1" ? "" : ` × ${derivation.group_ratio} (${text.ratio})`;
-  const lines = toLines(derivation, amount).map(({ what, quality, counted, amount: part }) => {
-    const name = text.what[what] ?? what;
+  const lines = toLines(derivation, amount).map((line) => {
+    const name = nameLine(line, derivation, { text, language });
+    const { what, counted, amount: part } = line;
     if (counted === undefined) return `${name}: ${part}`;
     const unit = isOfTokens(what) ? ` ${text.perMillion}` : "";
-    return `${name}${quality === undefined ? "" : ` · ${quality}`}: ${counted.count} × ${counted.price}${unit}${ratio} = ${part}`;
+    return `${name}: ${counted.count} × ${counted.price}${unit}${ratio} = ${part}`;
   });
-  const sum = `${text.sum}: ${amount}`;
-  const { decimal_places } = derivation;
-  return [
-    ...lines,
-    sum,
-    ...(decimal_places === undefined ? [] : [text.rounded(decimal_places, amount)]),
-  ].join("\n");
+  return [...lines, `${text.sum}: ${amount}`].join("\n");
+}
+
+/** What a line is of, with what its price depends on: `Images · high · 4,194,304 pixels`. */
+function nameLine(
+  { what, quality, pixels }: ShownLine,
+  { decimal_places = 0 }: ChargeDerivation,
+  { text, language }: { readonly text: Messages["derivation"]; readonly language: string },
+): string {
+  if (what === "rounding") return text.rounding(decimal_places);
+  const conditions = [quality, pixels && text.pixels(formatCount(pixels, language))];
+  return [text.what[what] ?? what, ...conditions.filter((part) => part !== undefined)].join(" · ");
 }
 
 /** Each line is count × price × ratio. A ratio of 1 changes nothing and has no column. */
@@ -52,6 +56,7 @@ function Lines({ derivation, amount }: { readonly derivation: ChargeDerivation; 
   const hasRatio = group_ratio !== "1";
   const lines = toLines(derivation, amount);
   const places = longestFraction([...lines.map((line) => line.amount), amount]);
+  const write = (exact: string) => <Aligned amount={formatAmount(exact)} places={places} />;
   return (
     <div class="table-frame" tabIndex={0} role="group" aria-label={text.sum}>
       <table>
@@ -65,26 +70,23 @@ function Lines({ derivation, amount }: { readonly derivation: ChargeDerivation; 
           </tr>
         </thead>
         <tbody>
-          {lines.map(({ what, quality, counted, amount: part }, index) => (
+          {lines.map((line, index) => (
             <tr key={index}>
-              <td>
-                {text.what[what] ?? what}
-                {quality !== undefined && ` · ${quality}`}
-              </td>
-              <td class="number">{counted && formatCount(counted.count, language)}</td>
+              <td>{nameLine(line, derivation, { text, language })}</td>
+              <td class="number">{line.counted && formatCount(line.counted.count, language)}</td>
               <td class="number">
-                {counted?.price}
-                {isOfTokens(what) && ` ${text.perMillion}`}
+                {line.counted?.price}
+                {isOfTokens(line.what) && <span class="small soft per"> {text.perMillion}</span>}
               </td>
-              {hasRatio && <td class="number">{counted && group_ratio}</td>}
-              <td class="number">{formatPlaces(part, places)}</td>
+              {hasRatio && <td class="number">{line.counted && group_ratio}</td>}
+              <td class="number">{write(line.amount)}</td>
             </tr>
           ))}
         </tbody>
         <tfoot>
           <tr>
             <td colSpan={hasRatio ? 4 : 3}>{text.sum}</td>
-            <td class="number">{formatPlaces(amount, places)}</td>
+            <td class="number">{write(amount)}</td>
           </tr>
         </tfoot>
       </table>

@@ -189,14 +189,12 @@ async function writeClipboard(text: string): Promise<void> {
   if (before instanceof HTMLElement) before.focus();
 }
 
-/** Lines of code, with a button that copies them. They scroll if they are too long, also by keyboard. */
+/** Lines of code, below a button that copies them. Lines that are too long are wrapped. */
 export function Code({ code, label }: { readonly code: string; readonly label: string }) {
   return (
     <div class="code-block">
-      <pre class="code" tabIndex={0} role="group" aria-label={label}>
-        {code}
-      </pre>
       <CopyButton text={code} label={label} />
+      <pre class="code">{code}</pre>
     </div>
   );
 }

@@ -6,6 +6,7 @@ import { call } from "../api.js";
 import { shorten } from "../format.js";
 import { type Messages, useMessages } from "../messages/index.js";
 import { addressOf, go, VIEWS } from "../router.js";
+import { NOT_SUCCESSFUL } from "../usage/outcome.js";
 import { toApiError } from "../use-data.js";
 
 /** Something that the palette finds: where it leads to, and what kind of thing it is. */
@@ -112,7 +113,11 @@ function toGroups(
   const actions = [
     { label: text.makeImage, hint: "", address: addressOf("try") },
     { label: text.createCaller, hint: "", address: addressOf("callers", { create: "1" }) },
-    { label: text.showFailed, hint: "", address: addressOf("usage", { period: "24h", outcomes: "failed" }) },
+    {
+      label: text.showFailed,
+      hint: "",
+      address: addressOf("usage", { period: "24h", outcomes: NOT_SUCCESSFUL }),
+    },
   ].filter(({ label }) => matches(label));
   return [
     { label: usage.requests, items: requests },

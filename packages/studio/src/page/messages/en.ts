@@ -48,7 +48,7 @@ export const en = {
     showFailed: "Failed requests of the last 24 hours",
     models: "Models",
     searching: "Searching …",
-    none: "Nothing was found. A request is found by its whole id.",
+    none: "Nothing was found. Paste the whole id of a request: lists shorten it, and its panel copies it.",
   },
 
   try: {
@@ -166,8 +166,9 @@ export const en = {
     unitPrice: "Price",
     perMillion: "per million",
     ratio: "Group ratio",
-    rounded: (places: number, amount: string) =>
-      `Rounded to ${places === 1 ? "1 decimal place" : `${places} decimal places`}: ${amount}`,
+    rounding: (places: number) =>
+      `Rounding to ${places === 1 ? "1 decimal place" : `${places} decimal places`}`,
+    pixels: (pixels: string) => `${pixels} pixels`,
     unpriced: "The provider reported no tokens, so nothing could be charged.",
     line: "Line",
     count: "Count",
@@ -186,7 +187,6 @@ export const en = {
       input_image_tokens: "Tokens of reference images",
       cached_input_tokens: "Cached tokens",
       input_tokens: "Input tokens",
-      rounding: "Rounding",
     } as Readonly<Record<string, string>>,
   },
 
@@ -220,10 +220,13 @@ export const en = {
     asOf: (time: string) => `as of ${time}`,
     spend: "Spend",
     images: "Images",
-    failureRate: "Refused or failed",
+    failureRate: "Not successful",
+    refusedCount: (count: string) => `${count} refused by a provider`,
+    failedCount: (count: string) => `${count} failed`,
+    unresolvedCount: (count: string) => `${count} with an unknown outcome`,
+    afterFailure: "after a failed attempt",
     medianTime: "Median time",
     before: (value: string) => `${value} before`,
-    points: (points: string) => `${points} points`,
     noneBefore: "none before",
     p95Time: "p95",
     inUnit: (name: string, unit: string) => `${name} (${unit})`,
@@ -243,9 +246,9 @@ export const en = {
     chartHint: "Click or press Enter to show only this time. The arrow keys move.",
     chartPoint: (time: string, value: string, previous: string) =>
       `${time}: ${value} · in the period before: ${previous}`,
-    requestsPoint: (requests: string, failing: string) =>
-      `${requests}, of which ${failing} refused or failed`,
-    failuresPoint: (refused: string, failed: string) => `${refused} refused, ${failed} failed`,
+    requestsPoint: (requests: string, failing: string) => `${requests}, of which ${failing} not successful`,
+    failuresPoint: (refused: string, failed: string, unresolved: string) =>
+      `${refused} refused by a provider, ${failed} failed, ${unresolved} with an unknown outcome`,
     timePoint: (median: string, p95: string) => `median ${median}, p95 ${p95}`,
     by: "By",
     dimensions: { caller: "Caller", model: "Model", channel: "Channel", endUser: "End user", tag: "Tag" },
@@ -261,7 +264,7 @@ export const en = {
     noneRefused: "No request was refused in this period.",
     newestOf: (count: string) => `The newest ${count} are listed. The counts are of all.`,
     keptRefusals: "The newest 1,000 of each caller are kept and counted, 10,000 in all.",
-    andRefused: (count: string) => `${count} more were refused before a provider`,
+    andRefused: (count: string) => `${count} refused before a provider`,
     filters: "Filters",
     removeFilter: (name: string, value: string) => `Remove the filter ${name} ${value}`,
     result: "Result",
@@ -294,6 +297,8 @@ export const en = {
     details: (id: string) => `Request ${id}`,
     notRecorded:
       "There is no request with this id. It may still be in progress, or it was refused long ago: the last 1,000 refused requests of each caller are kept.",
+    askedAtMost: "Cost at most",
+    budgetLeft: "Left of the budget",
     noProvider: "No provider got this request. Nothing was charged.",
     path: "Path",
     field: "Field",
@@ -378,7 +383,8 @@ export const en = {
     family: "Family",
     models: "Models",
     order: "Order",
-    priorityAndWeight: (priority: number, weight: number) => `priority ${priority}, weight ${weight}`,
+    priorityAndWeight: (priority: number, weight: number) =>
+      `priority ${priority} (the highest goes first), weight ${weight}`,
     oneKey: "Key",
     keys: "Keys",
     nextAttempt: (when: string) => `next attempt ${when}`,
@@ -389,7 +395,7 @@ export const en = {
     time: "Time",
     counts: (attempts: number, failures: number) =>
       attempts === 0
-        ? "no attempts"
+        ? "no attempts of this process"
         : `${attempts} ${attempts === 1 ? "attempt" : "attempts"}, ${failures === 0 ? "none" : failures} failed`,
     asTable: "As a table",
     details: (id: string) => `Details of ${id}`,
@@ -414,6 +420,7 @@ export const en = {
     now: "now",
     withKey: (index: number) => `with key ${index}`,
     errors: "Last errors",
+    lastError: "Last error",
     errorsHint: "Failed attempts of this process, and those of the newest 500 records.",
     noErrors: "No attempt has failed, in this process or in the newest 500 records.",
     openRequest: "Open the request",
@@ -471,7 +478,13 @@ export const en = {
     title: "Callers",
     caller: "Caller",
     state: "State",
-    states: { fixed: "Configured", active: "Active", user: "Signed-in user", revoked: "Revoked", damaged: "Damaged" },
+    states: {
+      fixed: "Configured",
+      active: "Active",
+      user: "Signed-in user",
+      revoked: "Revoked",
+      damaged: "Damaged",
+    },
     group: "Group",
     keys: "Keys",
     budget: "Budget",
@@ -521,7 +534,8 @@ export const en = {
       given_up: "Given up",
       not_sent: "Not sent",
     },
-    noReceiver: "The gateway has neither onBudget nor webhooks.",
+    alertTo: (state: string, receivers: string) => (receivers === "" ? state : `${state}: ${receivers}`),
+    noReceiver: "The gateway has no onBudget, and the caller has no endpoint of webhooks.",
     search: "Filter by id or group",
     sort: "Sort by",
     sorts: { budget: "budget used", spent: "spent", id: "id" },

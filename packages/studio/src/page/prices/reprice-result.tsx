@@ -1,7 +1,7 @@
 import type { RepricedLine, RepriceResult } from "../../wire.js";
-import { AmountCell } from "../components/amount-cell.js";
+import { Aligned, AmountCell } from "../components/amount-cell.js";
 import { ListTable } from "../components/list-table.js";
-import { formatAmount, formatCount, formatPlaces, formatTime, placesOf } from "../format.js";
+import { formatCount, formatShort, formatTime, placesOf } from "../format.js";
 import { useMessages } from "../messages/index.js";
 
 /** What a period was charged and would have been charged, for each model and caller, and what could not be computed. */
@@ -15,22 +15,30 @@ export function RepriceResultView({ result }: { readonly result: RepriceResult }
       <dl class="figures">
         <div>
           <dt>{text.charged}</dt>
-          <dd class="figure">{formatAmount(charge)}</dd>
+          <dd class="figure" title={charge}>
+            {formatShort(charge)}
+          </dd>
         </div>
         <div>
           <dt>{text.wouldBe}</dt>
-          <dd class="figure">{formatAmount(newCharge)}</dd>
+          <dd class="figure" title={newCharge}>
+            {formatShort(newCharge)}
+          </dd>
         </div>
         <div>
           <dt>{text.change}</dt>
-          <dd class="figure">{signed(change, formatAmount(change))}</dd>
+          <dd class="figure" title={change}>
+            {signed(change, formatShort(change))}
+          </dd>
           <dd class="small soft">{toPercent(result, language)}</dd>
         </div>
         {costs !== undefined && (
           <div>
             <dt>{text.newMargin}</dt>
-            <dd class="figure">{formatAmount(costs.newMargin)}</dd>
-            <dd class="small soft">{text.marginOf(formatAmount(costs.margin), count(costs.requests))}</dd>
+            <dd class="figure" title={costs.newMargin}>
+              {formatShort(costs.newMargin)}
+            </dd>
+            <dd class="small soft">{text.marginOf(formatShort(costs.margin), count(costs.requests))}</dd>
           </div>
         )}
       </dl>
@@ -109,7 +117,7 @@ function Lines({
               <AmountCell amount={line.charge} places={places} label={text.charged} />
               <AmountCell amount={line.newCharge} places={places} label={text.wouldBe} />
               <td class="number" data-label={text.change} title={line.change}>
-                {signed(line.change, formatPlaces(line.change, places))}
+                <Aligned amount={signed(line.change, formatShort(line.change))} places={places} />
               </td>
               <td class="number" data-label={text.notRepriced}>
                 {formatCount(line.kept, language)}
@@ -128,7 +136,7 @@ function Lines({
 /** With its sign, also if it is positive. */
 function signed(change: string, amount: string): string {
   if (change === "0") return amount;
-  return amount.startsWith("-") ? `−${amount.slice(1)}` : `+${amount}`;
+  return change.startsWith("-") ? amount.replace("-", "−") : `+${amount}`;
 }
 
 /** Only for orientation: amounts are exact, and this is not. */

@@ -13,12 +13,18 @@ const TONES = {
   cancelled: "none",
 } as const satisfies Record<TaskInfo["status"], string>;
 
+/** What the address of the view says: which tasks are listed, and the request in the panel. */
+export type TasksQuery = Readonly<Record<"state" | "request", string | undefined>>;
+
 /** The tasks of all callers. The id leads to the request with its history, once the task has ended. */
 export function TaskTable({
   tasks,
+  query,
   onCancel,
 }: {
   readonly tasks: readonly TaskInfo[];
+  /** What the address of the view says. */
+  readonly query: TasksQuery;
   /** `undefined` for those who may only look. */
   readonly onCancel: ((task: TaskInfo) => void) | undefined;
 }) {
@@ -31,15 +37,15 @@ export function TaskTable({
         usage.task,
         text.state,
         usage.dimensions.caller,
-        usage.dimensions.model,
-        text.submitted,
-        text.took,
+        [usage.dimensions.model, "aside near"],
+        [text.submitted, "aside"],
+        [text.took, "aside"],
         onCancel !== undefined && [text.actions, "unnamed"],
       ]}
     >
       <tbody>
         {tasks.map((task) => (
-          <TaskRow key={task.id} task={task} onCancel={onCancel} />
+          <TaskRow key={task.id} task={task} query={query} onCancel={onCancel} />
         ))}
       </tbody>
     </ListTable>
@@ -48,9 +54,11 @@ export function TaskTable({
 
 function TaskRow({
   task,
+  query,
   onCancel,
 }: {
   readonly task: TaskInfo;
+  readonly query: TasksQuery;
   readonly onCancel: ((task: TaskInfo) => void) | undefined;
 }) {
   const { tasks: text, usage, cancel, language } = useMessages();
@@ -58,10 +66,15 @@ function TaskRow({
   // One that was cancelled reached no provider, and has no record.
   const hasRecord = status === "completed" || status === "failed";
   return (
-    <tr>
+    <tr class={requestId === query.request ? "chosen" : undefined}>
       <td class="fixed">
         {hasRecord ? (
-          <a class="mono" title={id} href={addressOf("usage", { request: requestId })} onClick={followLink}>
+          <a
+            class="mono"
+            title={id}
+            href={addressOf("tasks", { ...query, request: requestId })}
+            onClick={followLink}
+          >
             {shorten(id, 17)}
           </a>
         ) : (
@@ -71,21 +84,26 @@ function TaskRow({
         )}
       </td>
       <td class="whole" data-label={text.state}>
-        <Status tone={TONES[status]}>
-          {text.statuses[status]}
-          {errorCode !== undefined && `: ${errorCode}`}
-        </Status>
+        {errorCode === "outcome_unknown" ? (
+          // Its request has the same name and color in Usage.
+          <Status tone="warn">{usage.outcomes.unresolved}</Status>
+        ) : (
+          <Status tone={TONES[status]}>
+            {text.statuses[status]}
+            {errorCode !== undefined && `: ${errorCode}`}
+          </Status>
+        )}
       </td>
       <td class="wrap whole" data-label={usage.dimensions.caller}>
         <bdi>{caller}</bdi>
       </td>
-      <td class="wrap whole" data-label={usage.dimensions.model}>
+      <td class="wrap whole aside near" data-label={usage.dimensions.model}>
         <bdi>{model}</bdi>
       </td>
-      <td class="fixed whole" data-label={text.submitted} title={createdAt}>
+      <td class="fixed whole aside" data-label={text.submitted} title={createdAt}>
         {formatShortTime(createdAt, language)}
       </td>
-      <td class="whole" data-label={text.took}>
+      <td class="whole aside" data-label={text.took}>
         {endedAt !== undefined && formatDuration(Date.parse(endedAt) - Date.parse(createdAt), language)}
       </td>
       {onCancel !== undefined && (

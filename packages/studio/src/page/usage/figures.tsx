@@ -1,10 +1,11 @@
 import type { ComponentChildren } from "preact";
 import type { UsageReport, UsageSums } from "../../wire.js";
 import { useUnits } from "../currency.js";
-import { formatCount, formatDuration, formatLargeAmount } from "../format.js";
+import { formatCount, formatDuration, formatShort } from "../format.js";
 import { type Messages, useMessages } from "../messages/index.js";
 import { followLink } from "../router.js";
 import { countFailing } from "./measures.js";
+import { focusRequests } from "./requests-table.js";
 
 /** The sums of a time, and of the time with which it is compared. */
 export interface FigureSums {
@@ -12,7 +13,13 @@ export interface FigureSums {
   readonly before: UsageSums | undefined;
 }
 
-/** The figures of a period, each with its change over the period before. Cost and margin are shown where a cost is known. */
+/** The link scrolls to the list, which is usually below the window. */
+function onShowRefused(event: MouseEvent & { readonly currentTarget: HTMLAnchorElement }): void {
+  followLink(event);
+  if (event.defaultPrevented) requestAnimationFrame(focusRequests);
+}
+
+/** The figures of a period, most with their change over the period before. Cost and margin are shown where a cost is known. */
 export function Figures({
   now,
   before,
@@ -22,7 +29,7 @@ export function Figures({
 }: FigureSums & {
   /** Of each currency, if there are several. */
   readonly charges: UsageReport["charges"];
-  /** The number of requests that reached no provider, which are in no other figure. */
+  /** The number of requests that were refused before a provider. `undefined` while it is not known. */
   readonly refused: number | undefined;
   /** Where they are listed. */
   readonly refusedAddress: string;
@@ -38,12 +45,12 @@ export function Figures({
         <Figure
           isMain
           name={named(text.spend)}
-          value={formatLargeAmount(now.charge, language)}
+          value={formatShort(now.charge)}
           exact={now.charge}
           change={changeOf(
             Number(now.charge),
             Number(before?.charge ?? 0),
-            before && formatLargeAmount(before.charge, language),
+            before && formatShort(before.charge),
             messages,
           )}
         />
@@ -60,11 +67,11 @@ export function Figures({
       />
       <Figure
         name={text.failureRate}
-        value={showRate(now, messages)}
-        change={changeOfRate(now, before, messages)}
+        value={showRate(now, refused, messages)}
+        change={listFailing(now, messages)}
       >
         {refused !== undefined && refused > 0 && (
-          <a href={refusedAddress} onClick={followLink}>
+          <a href={refusedAddress} onClick={onShowRefused}>
             {text.andRefused(formatCount(refused, language))}
           </a>
         )}
@@ -88,13 +95,13 @@ export function Figures({
 
 /** The spend in each currency. Amounts of different currencies are not added up. */
 function Charges({ charges }: { readonly charges: NonNullable<UsageReport["charges"]> }) {
-  const { usage: text, language } = useMessages();
+  const { usage: text } = useMessages();
   return charges.map(({ currency, charge }) => (
     <Figure
       key={currency}
       isMain
       name={currency === "" ? text.spend : text.inUnit(text.spend, currency)}
-      value={formatLargeAmount(charge, language)}
+      value={formatShort(charge)}
       exact={charge}
       change=""
     />
@@ -116,11 +123,11 @@ function CostFigures({
     <>
       <Figure
         name={text.cost}
-        value={formatLargeAmount(cost, language)}
+        value={formatShort(cost)}
         exact={cost}
         change={text.costOf(formatCount(known, language), formatCount(requests, language))}
       />
-      <Figure name={text.margin} value={formatLargeAmount(margin, language)} exact={margin} change={share} />
+      <Figure name={text.margin} value={formatShort(margin)} exact={margin} change={share} />
     </>
   );
 }
@@ -167,23 +174,30 @@ function changeOf(
   return `${percent} · ${text.before(shown)}`;
 }
 
-/** A change of a rate is the difference of two percentages. */
-function changeOfRate(now: UsageSums, before: UsageSums | undefined, messages: Messages): string {
-  const { usage: text, language } = messages;
-  if (before === undefined) return "";
-  if (before.requests === 0) return text.noneBefore;
-  if (now.requests === 0) return text.before(showRate(before, messages));
-  const points = new Intl.NumberFormat(language, {
-    maximumFractionDigits: 1,
-    signDisplay: "exceptZero",
-  }).format((rateOf(now) - rateOf(before)) * 100);
-  return `${text.points(points)} · ${text.before(showRate(before, messages))}`;
+/** The part of the requests that did not succeed, by what their clients saw. */
+function showRate(sums: UsageSums, refused: number | undefined, { language }: Messages): string {
+  if (refused === undefined) return "…";
+  const all = sums.requests + refused;
+  if (all === 0) return "–";
+  return new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 1 }).format(
+    (countFailing(sums) + refused) / all,
+  );
 }
 
-/** The part of the requests that were refused or failed. */
-function showRate(sums: UsageSums, { language }: Messages): string {
-  if (sums.requests === 0) return "–";
-  return new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 1 }).format(rateOf(sums));
+/** What became of those that reached a provider: `2 failed · 1 unknown outcome`. */
+function listFailing(
+  { refused, failed, unresolved }: UsageSums,
+  { usage: text, language }: Messages,
+): string {
+  const counts = [
+    [refused, text.refusedCount],
+    [failed, text.failedCount],
+    [unresolved, text.unresolvedCount],
+  ] as const;
+  return counts
+    .filter(([count]) => count > 0)
+    .map(([count, write]) => write(formatCount(count, language)))
+    .join(" · ");
 }
 
 export function rateOf(sums: UsageSums): number {

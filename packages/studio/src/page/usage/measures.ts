@@ -1,5 +1,5 @@
 import type { UsageSums } from "../../wire.js";
-import { formatAmount, formatCount, formatDuration } from "../format.js";
+import { formatCount, formatDuration, formatShort } from "../format.js";
 import type { Messages } from "../messages/index.js";
 
 /** What the chart can show. */
@@ -31,7 +31,7 @@ export const MEASURE_RULES: Readonly<Record<Measure, MeasureRules>> = {
     kind: "bars",
     parts: [{ name: "main", valueOf: ({ charge }) => Number(charge) }],
     before: ({ charge }) => Number(charge),
-    write: ({ charge }) => formatAmount(charge),
+    write: ({ charge }) => formatShort(charge),
     writeTick: writeNumber,
   },
   images: {
@@ -57,10 +57,15 @@ export const MEASURE_RULES: Readonly<Record<Measure, MeasureRules>> = {
     parts: [
       { name: "refused", valueOf: ({ refused }) => refused },
       { name: "failed", valueOf: ({ failed }) => failed },
+      { name: "unresolved", valueOf: ({ unresolved }) => unresolved },
     ],
     before: countFailing,
-    write: ({ refused, failed }, { usage: text, language }) =>
-      text.failuresPoint(formatCount(refused, language), formatCount(failed, language)),
+    write: ({ refused, failed, unresolved }, { usage: text, language }) =>
+      text.failuresPoint(
+        formatCount(refused, language),
+        formatCount(failed, language),
+        formatCount(unresolved, language),
+      ),
     writeTick: writeNumber,
   },
   time: {
@@ -78,9 +83,9 @@ export const MEASURE_RULES: Readonly<Record<Measure, MeasureRules>> = {
   },
 };
 
-/** Requests that were refused or failed. */
-export function countFailing({ refused, failed }: UsageSums): number {
-  return refused + failed;
+/** Requests that reached a provider and were refused or failed, or whose outcome is not known. */
+export function countFailing({ refused, failed, unresolved }: UsageSums): number {
+  return refused + failed + unresolved;
 }
 
 function toSeconds(milliseconds: number | undefined): number | undefined {

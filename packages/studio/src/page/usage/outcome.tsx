@@ -13,6 +13,9 @@ const TONES = {
   released: "none",
 } as const satisfies Record<Outcome, string>;
 
+/** The filter for all results that are not what the client asked for. */
+export const NOT_SUCCESSFUL = "refused,failed,unresolved";
+
 /** How a request ended, by the rules of the ledger. */
 function findOutcome(record: UsageRecord): Outcome {
   if (record.state !== "settled") return record.state;
@@ -20,9 +23,17 @@ function findOutcome(record: UsageRecord): Outcome {
   return record.status >= 500 || record.errorCode !== undefined ? "failed" : "succeeded";
 }
 
-/** How a request ended, in words and color. */
+/** How a request ended, in words and color, and whether an attempt failed before it succeeded. */
 export function OutcomeOf({ record }: { readonly record: UsageRecord }) {
   const { usage: text } = useMessages();
   const outcome = findOutcome(record);
-  return <Status tone={TONES[outcome]}>{text.outcomes[outcome]}</Status>;
+  const status = <Status tone={TONES[outcome]}>{text.outcomes[outcome]}</Status>;
+  const attempts = record.state === "settled" ? record.attempts : undefined;
+  const isRetried = outcome === "succeeded" && attempts?.some(({ code }) => code !== undefined) === true;
+  if (!isRetried) return status;
+  return (
+    <span>
+      {status} <span class="small soft">{text.afterFailure}</span>
+    </span>
+  );
 }

@@ -4,7 +4,7 @@ import { call } from "../api.js";
 import { countRecent, useAlerts } from "../callers/alert-list.js";
 import { Status } from "../components/feedback.js";
 import { useUnits } from "../currency.js";
-import { formatCount, formatLargeAmount } from "../format.js";
+import { formatCount, formatShort } from "../format.js";
 import { useMessages } from "../messages/index.js";
 import { addressOf, followLink } from "../router.js";
 import { type Loaded, useData } from "../use-data.js";
@@ -75,7 +75,7 @@ function Yesterday() {
         <>
           {charges.map(({ currency, charge }) => (
             <strong key={currency} class="spent" title={charge}>
-              {formatLargeAmount(charge, language)}
+              {formatShort(charge)}
               {currency !== "" && <span class="small"> {currency}</span>}
             </strong>
           ))}

@@ -8,7 +8,7 @@ import { Panel } from "../components/panel.js";
 import { useUnits, withUnit } from "../currency.js";
 import { formatAmount, formatCount, formatDuration, formatTime, shorten } from "../format.js";
 import { type Messages, useMessages } from "../messages/index.js";
-import { addressOf } from "../router.js";
+import { addressOf, followLink } from "../router.js";
 import { useData } from "../use-data.js";
 import { OutcomeOf } from "./outcome.js";
 import { StoredImages } from "./stored-images.js";
@@ -40,7 +40,7 @@ export function RequestPanel({ id, onClose }: { readonly id: string; readonly on
 function RefusalDetails({ refusal }: { readonly refusal: RefusedRequest }) {
   const { usage: text, errors, language } = useMessages();
   const { state: _, ...raw } = refusal;
-  const { time, method, path, status, code, param, limit, caller, model, durationMs } = refusal;
+  const { time, method, path, status, code, param, limit, budget, caller, model, durationMs } = refusal;
   const facts: readonly Fact[] = [
     [
       text.result,
@@ -52,7 +52,15 @@ function RefusalDetails({ refusal }: { readonly refusal: RefusedRequest }) {
     [text.path, <bdi key="path">{`${method} ${path}`}</bdi>],
     ...(param === undefined ? [] : [[text.field, <bdi key="field">{param}</bdi>] as const]),
     ...(limit === undefined ? [] : [[text.limit, limit] as const]),
-    ...(caller === undefined ? [] : [[text.dimensions.caller, <bdi key="caller">{caller}</bdi>] as const]),
+    ...(budget === undefined
+      ? []
+      : ([
+          [text.askedAtMost, formatAmount(budget.asked)],
+          [text.budgetLeft, formatAmount(budget.left)],
+        ] as const)),
+    ...(caller === undefined
+      ? []
+      : [[text.dimensions.caller, <CallerLink key="caller" caller={caller} />] as const]),
     ...(model === undefined ? [] : [[text.dimensions.model, <bdi key="model">{model}</bdi>] as const]),
     ...(durationMs === undefined ? [] : [[text.duration, formatDuration(durationMs, language)] as const]),
   ];
@@ -68,6 +76,14 @@ function RefusalDetails({ refusal }: { readonly refusal: RefusedRequest }) {
         <Code code={JSON.stringify(raw, null, 2)} label={text.raw} />
       </details>
     </>
+  );
+}
+
+function CallerLink({ caller }: { readonly caller: string }) {
+  return (
+    <a href={addressOf("callers", { caller })} onClick={followLink}>
+      <bdi>{caller}</bdi>
+    </a>
   );
 }
 
@@ -121,7 +137,7 @@ function Facts({ record }: { readonly record: UsageRecord }) {
     [text.charge, record.charge === null ? "–" : withUnit(formatAmount(record.charge), unit)],
     ...listCosts(record, text),
     [text.images, record.images],
-    [text.dimensions.caller, <bdi key="caller">{caller}</bdi>],
+    [text.dimensions.caller, <CallerLink key="caller" caller={caller} />],
     [text.dimensions.model, <bdi key="model">{model}</bdi>],
     ...(endUser === undefined ? [] : [[text.dimensions.endUser, <bdi key="user">{endUser}</bdi>] as const]),
     ...Object.entries(tags).map(

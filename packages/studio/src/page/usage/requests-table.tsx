@@ -12,12 +12,21 @@ import { formatCount, formatSeconds, formatShortTime, placesOf, shorten } from "
 import { useMessages } from "../messages/index.js";
 import { followLink } from "../router.js";
 import { type Loaded, toApiError, useData } from "../use-data.js";
-import { OUTCOMES, OutcomeOf } from "./outcome.js";
+import { NOT_SUCCESSFUL, OUTCOMES, OutcomeOf } from "./outcome.js";
 import { countRefused, RefusedTable } from "./refused-table.js";
 import { addressOfSelection, goTo, type Selection, SORTS, withFilter } from "./selection.js";
 
 /** How many records the server exports. */
 const MAX_EXPORTED = 100_000;
+
+const ID = "requests";
+
+/** Shows the list of the requests, and gives it the focus. */
+export function focusRequests(): void {
+  const section = document.getElementById(ID);
+  section?.scrollIntoView();
+  section?.focus({ preventScroll: true });
+}
 
 /** The requests that the filters select, page by page. `search` is the query of the server. */
 export function RequestsTable({
@@ -41,10 +50,8 @@ export function RequestsTable({
   const refusedCount = refused.data && countRefused(refused.data);
   const latest = useRef<RecordPage>({ records: [] });
   return (
-    <section class="section">
-      <h2>
-        {text.requests} {count !== undefined && <span class="soft">{formatCount(count, language)}</span>}
-      </h2>
+    <section class="section" id={ID} tabIndex={-1} aria-label={text.requests}>
+      <h2>{text.requests}</h2>
       <p class="hidden-text" role="status">
         {count !== undefined && text.requestCount(formatCount(count, language))}
       </p>
@@ -57,18 +64,28 @@ export function RequestsTable({
             onClick={() => goTo({ ...selection, isRefused: each })}
           >
             {each ? text.refusedBefore : text.reachedProvider}{" "}
-            {each && refusedCount !== undefined && formatCount(refusedCount, language)}
+            {formatKnown(each ? refusedCount : count, language)}
           </button>
         ))}
       </div>
       {isRefused ? (
         <RefusedTable refused={refused} selection={selection} />
       ) : (
-        <Records selection={selection} search={search} round={round} count={count} latest={latest} />
+        <Records
+          selection={selection}
+          search={search}
+          round={round}
+          count={count}
+          refusedCount={refusedCount}
+          latest={latest}
+        />
       )}
     </section>
   );
 }
+
+const formatKnown = (count: number | undefined, language: string): string =>
+  count === undefined ? "" : formatCount(count, language);
 
 /** The requests that have a record, with what selects and sorts them. */
 function Records({
@@ -76,15 +93,17 @@ function Records({
   search,
   round,
   count,
+  refusedCount = 0,
   latest,
 }: {
   readonly selection: Selection;
   readonly search: string;
   readonly round: number;
   readonly count: number | undefined;
+  readonly refusedCount: number | undefined;
   readonly latest: { current: RecordPage };
 }) {
-  const { usage: text } = useMessages();
+  const { usage: text, language } = useMessages();
   return (
     <>
       <div class="row narrow">
@@ -92,7 +111,11 @@ function Records({
           label={text.result}
           value={selection.filters.outcomes ?? ""}
           onValue={(value) => goTo(withFilter(selection, "outcomes", value === "" ? undefined : value))}
-          choices={[["", text.anyResult], ...OUTCOMES.map((each) => [each, text.outcomes[each]] as const)]}
+          choices={[
+            ["", text.anyResult],
+            [NOT_SUCCESSFUL, text.failureRate],
+            ...OUTCOMES.map((each) => [each, text.outcomes[each]] as const),
+          ]}
         />
         <ChoiceField
           label={text.sort}
@@ -101,6 +124,13 @@ function Records({
           choices={SORTS.map((each) => [each, text.sorts[each]])}
         />
       </div>
+      {selection.filters.outcomes === NOT_SUCCESSFUL && refusedCount > 0 && (
+        <p>
+          <a href={addressOfSelection({ ...selection, isRefused: true })} onClick={followLink}>
+            {text.andRefused(formatCount(refusedCount, language))}
+          </a>
+        </p>
+      )}
       {/* Another query begins with its own first page. */}
       <Pages key={`${search} ${round}`} selection={selection} search={search} latest={latest} />
       <p class="actions">
@@ -208,8 +238,8 @@ function Table({
         text.time,
         text.requestId,
         text.result,
-        [text.dimensions.caller, "aside"],
-        [text.dimensions.model, "aside"],
+        [text.dimensions.caller, "aside near"],
+        [text.dimensions.model, "aside near"],
         [text.dimensions.channel, "aside"],
         [text.images, "number"],
         [text.inUnit(text.duration, text.secondsUnit), "number aside"],
@@ -235,10 +265,10 @@ function Table({
             <td data-label={text.result}>
               <OutcomeOf record={record} />
             </td>
-            <td class="wrap aside" data-label={text.dimensions.caller}>
+            <td class="wrap aside near" data-label={text.dimensions.caller}>
               <bdi>{record.caller}</bdi>
             </td>
-            <td class="wrap aside" data-label={text.dimensions.model}>
+            <td class="wrap aside near" data-label={text.dimensions.model}>
               <bdi>{record.model}</bdi>
             </td>
             <td class="wrap narrow aside" data-label={text.dimensions.channel}>

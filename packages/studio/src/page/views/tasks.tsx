@@ -8,6 +8,7 @@ import { useMessages } from "../messages/index.js";
 import { addressOf, go } from "../router.js";
 import { TaskTable } from "../tasks/task-table.js";
 import { WebhookTable } from "../tasks/webhook-table.js";
+import { RequestPanel } from "../usage/request-panel.js";
 import { toApiError, useData } from "../use-data.js";
 
 const EVERY_SECONDS = 5;
@@ -24,6 +25,7 @@ export function TasksView({
   const messages = useMessages();
   const text = messages.tasks;
   const state = STATES.find((each) => each === query.get("state")) ?? "";
+  const place = { state, request: query.get("request") ?? undefined };
   const path = state === "" ? "tasks" : `tasks?state=${state}`;
   const tasks = useData(path, (signal) => call<TaskList>(path, { signal }), EVERY_SECONDS);
   const webhooks = useData("webhooks", (signal) => call<WebhookList>("webhooks", { signal }), EVERY_SECONDS);
@@ -52,7 +54,7 @@ export function TasksView({
               key={each}
               type="button"
               aria-pressed={each === state ? "true" : "false"}
-              onClick={() => go(addressOf("tasks", { state: each }))}
+              onClick={() => go(addressOf("tasks", { ...place, state: each }))}
             >
               {text.states[each]}
               {each === "queued" && tasks.data && ` ${formatCount(tasks.data.queued, messages.language)}`}
@@ -63,30 +65,45 @@ export function TasksView({
           ))}
         </div>
       </div>
-      <ActionFailure error={error} />
-      {tasks.data === undefined && tasks.error === undefined && <Loading />}
-      {tasks.data === undefined && tasks.error !== undefined && (
-        <Failure error={tasks.error} onRetry={tasks.reload} />
-      )}
-      {tasks.data !== undefined && <StaleNote error={tasks.error} />}
-      {tasks.data?.tasks.length === 0 && <Empty session={session} isFiltered={state !== ""} />}
-      {tasks.data !== undefined && tasks.data.tasks.length > 0 && (
-        <TaskTable tasks={tasks.data.tasks} onCancel={isAdmin ? cancel : undefined} />
-      )}
-      <section class="section">
-        <h2>{text.webhooks}</h2>
-        {webhooks.data === undefined && webhooks.error === undefined && <Loading />}
-        {webhooks.data === undefined && webhooks.error !== undefined && tasks.error === undefined && (
-          <Failure error={webhooks.error} onRetry={webhooks.reload} />
-        )}
-        {webhooks.data !== undefined && (
-          <WebhookTable
-            list={webhooks.data}
-            onReplay={isAdmin ? (filter) => void act("webhooks/replay", filter, text.sentAgain) : undefined}
-            onEnable={isAdmin ? (endpoint) => void act("webhooks/enable", endpoint, text.enabled) : undefined}
+      <div class={place.request === undefined ? "" : "with-panel"}>
+        <div>
+          <ActionFailure error={error} />
+          {tasks.data === undefined && tasks.error === undefined && <Loading />}
+          {tasks.data === undefined && tasks.error !== undefined && (
+            <Failure error={tasks.error} onRetry={tasks.reload} />
+          )}
+          {tasks.data !== undefined && <StaleNote error={tasks.error} />}
+          {tasks.data?.tasks.length === 0 && <Empty session={session} isFiltered={state !== ""} />}
+          {tasks.data !== undefined && tasks.data.tasks.length > 0 && (
+            <TaskTable tasks={tasks.data.tasks} query={place} onCancel={isAdmin ? cancel : undefined} />
+          )}
+          <section class="section">
+            <h2>{text.webhooks}</h2>
+            {webhooks.data === undefined && webhooks.error === undefined && <Loading />}
+            {webhooks.data === undefined && webhooks.error !== undefined && tasks.error === undefined && (
+              <Failure error={webhooks.error} onRetry={webhooks.reload} />
+            )}
+            {webhooks.data !== undefined && (
+              <WebhookTable
+                list={webhooks.data}
+                onReplay={
+                  isAdmin ? (filter) => void act("webhooks/replay", filter, text.sentAgain) : undefined
+                }
+                onEnable={
+                  isAdmin ? (endpoint) => void act("webhooks/enable", endpoint, text.enabled) : undefined
+                }
+              />
+            )}
+          </section>
+        </div>
+        {place.request !== undefined && (
+          <RequestPanel
+            key={place.request}
+            id={place.request}
+            onClose={() => go(addressOf("tasks", { state }))}
           />
         )}
-      </section>
+      </div>
     </>
   );
 }

@@ -11,6 +11,7 @@ import { writeSpan } from "../usage/bucket-text.js";
 import { Chart } from "../usage/chart.js";
 import { type FigureSums, Figures } from "../usage/figures.js";
 import { LinesTable, nameOf } from "../usage/lines-table.js";
+import { NOT_SUCCESSFUL } from "../usage/outcome.js";
 import { Overview } from "../usage/overview.js";
 import { type Period, toPeriod } from "../usage/period.js";
 import { PeriodPicker } from "../usage/period-picker.js";
@@ -108,7 +109,11 @@ export function UsageView({
                       <Figures
                         {...sums}
                         charges={selection.span === undefined ? shown?.charges : lines.data?.charges}
-                        refused={refused.data && countRefused(refused.data)}
+                        refused={
+                          hasRefusals(selection) && refused.error === undefined
+                            ? refused.data && countRefused(refused.data)
+                            : 0
+                        }
                         refusedAddress={addressOfSelection({ ...selection, isRefused: true })}
                       />
                     )}
@@ -176,6 +181,11 @@ function toRefusedSearch({ filters, span }: Selection, { from, to }: Period): st
   }).toString();
 }
 
+/** Whether the filters can select refusals. */
+function hasRefusals({ filters }: Selection): boolean {
+  return FILTERS.every((name) => name === "caller" || name === "model" || filters[name] === undefined);
+}
+
 function toRecordSearch({ sort, filters, span }: Selection, { from, to }: Period): string {
   return new URLSearchParams({ ...(span ?? { from, to }), sort, ...filters }).toString();
 }
@@ -221,7 +231,8 @@ function Chips({ selection }: { readonly selection: Selection }) {
     const rest = withFilter(selection, name, undefined);
     if (name === "outcomes") {
       const outcomes: Readonly<Record<string, string>> = text.outcomes;
-      return [{ name: text.result, value: outcomes[value] ?? value, rest }];
+      const named = value === NOT_SUCCESSFUL ? text.failureRate : outcomes[value];
+      return [{ name: text.result, value: named ?? value, rest }];
     }
     const key = name === "tag" ? value.slice(0, value.indexOf("=")) : "";
     return [{ name: key || text.dimensions[name], value: nameOf(name, value, messages), rest }];
