@@ -59,6 +59,7 @@ function startGateway(port = process.env.PORT || "0"): Promise<App> {
     CALOTYPE_LEDGER: join(folder, "ledger.db"),
     CALOTYPE_RESULTS: join(folder, "results"),
     CALOTYPE_STUDIO_CALLER: VISITOR,
+    CALOTYPE_STUDIO_CURRENCY: "CNY",
   };
   return startApp(environment, join(folder, "app.log"));
 }

@@ -1,8 +1,9 @@
 // An Express app with an image-generation gateway, configured by its environment: PORT, CALOTYPE_API_KEY,
 // ARK_BASE_URL, ARK_API_KEY, DASHSCOPE_BASE_URL, DASHSCOPE_API_KEY; CALOTYPE_LEDGER, an SQLite file or a PostgreSQL
 // URL, where charges, budgets and callers outlive the process; CALOTYPE_RESULTS, a folder in which images outlive the
-// providers' links; CALOTYPE_OPERATOR_KEY, which opens GET /operator; CALOTYPE_STUDIO_CALLER, the caller that pays in Try; and
-// CALOTYPE_CONFIG, a JSON file whose options replace those below, each as a whole.
+// providers' links; CALOTYPE_OPERATOR_KEY, which opens GET /operator; CALOTYPE_STUDIO_CALLER, the caller that pays in Try;
+// CALOTYPE_STUDIO_CURRENCY, the currency of the prices, for the studio; and CALOTYPE_CONFIG, a JSON file whose options replace those
+// below, each as a whole.
 import { readFile } from "node:fs/promises";
 import { type ChannelOptions, createGateway, type GatewayOptions, hashApiKey } from "@calotype/core";
 import { bfl } from "@calotype/core/families/bfl";
@@ -132,6 +133,7 @@ app.use(toExpressHandler(gateway));
 // an API key.
 const studio = createStudio(gateway, {
   caller: env.CALOTYPE_STUDIO_CALLER || (isEmulated ? { id: "studio" } : undefined),
+  currency: env.CALOTYPE_STUDIO_CURRENCY || undefined,
 });
 app.use("/studio", toExpressHandler(studio));
 

@@ -38,6 +38,7 @@ import type {
 
 export type {
   AttemptCounts,
+  BudgetStatus,
   CallCost,
   Caller,
   ChangedField,

@@ -1,4 +1,4 @@
-import type { CallerRow } from "../../wire.js";
+import type { BudgetStatus, CallerRow } from "../../wire.js";
 import { Aligned, AmountCell } from "../components/amount-cell.js";
 import { Status } from "../components/feedback.js";
 import { ListTable } from "../components/list-table.js";
@@ -22,9 +22,14 @@ export function CallerTable({
 }) {
   const { callers: text } = useMessages();
   const { named } = useUnits();
-  const places = placesOf(
-    callers.flatMap(({ spent }) => [spent?.left, spent?.held, spent?.settled, spent?.limit]),
-  );
+  const placesIn = (read: (status: BudgetStatus) => string | undefined): number =>
+    placesOf(callers.map(({ spent }) => spent && read(spent)));
+  const places = {
+    left: placesIn(({ left }) => left),
+    held: placesIn(({ held }) => held),
+    settled: placesIn(({ settled }) => settled),
+    limit: placesIn(({ limit }) => limit),
+  };
   return (
     <ListTable
       label={text.title}
@@ -78,7 +83,13 @@ export function CallerState({ caller: { state } }: { readonly caller: CallerRow 
   return <Status tone={tones[state]}>{text.states[state]}</Status>;
 }
 
-function BudgetCells({ caller, places }: { readonly caller: CallerRow; readonly places: number }) {
+function BudgetCells({
+  caller,
+  places,
+}: {
+  readonly caller: CallerRow;
+  readonly places: Readonly<Record<"left" | "held" | "settled" | "limit", number>>;
+}) {
   const { callers: text } = useMessages();
   const { spent, budget, budgetProblem } = caller;
   if (spent === undefined) return <td colSpan={5}>{budgetProblem}</td>;
@@ -88,15 +99,15 @@ function BudgetCells({ caller, places }: { readonly caller: CallerRow; readonly 
       <td class="whole" data-label={text.budgetUse}>
         <BudgetUse caller={caller} />
       </td>
-      <AmountCell amount={spent.left} places={places} label={text.left} />
-      <AmountCell amount={spent.held} places={places} label={text.held} isAside />
-      <AmountCell amount={spent.settled} places={places} label={text.spent} />
+      <AmountCell amount={spent.left} places={places.left} label={text.left} />
+      <AmountCell amount={spent.held} places={places.held} label={text.held} isAside />
+      <AmountCell amount={spent.settled} places={places.settled} label={text.spent} />
       <td class="number" data-label={text.budget} title={spent.limit}>
         {spent.limit === undefined ? (
           "–"
         ) : (
           <span>
-            <Aligned amount={formatShort(spent.limit)} places={places} />{" "}
+            <Aligned amount={formatShort(spent.limit)} places={places.limit} />{" "}
             <span class="small soft">{text.periods[period ?? "total"]}</span>
           </span>
         )}

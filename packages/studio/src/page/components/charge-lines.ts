@@ -13,8 +13,8 @@ export interface ShownLine {
   /** The name of the line in the messages. */
   readonly what: string;
   readonly quality?: string | undefined;
-  /** The pixels of the largest image, where the price depends on them. */
-  readonly pixels?: number | undefined;
+  /** Where the price may depend on them, the pixels of the largest image, or the most that were requested. */
+  readonly size?: { readonly pixels: number | undefined; readonly isMost: boolean };
   /** The price of one, or of a million tokens. Absent: the rounding. */
   readonly counted?: { readonly count: number; readonly price: string };
   readonly amount: string;
@@ -29,7 +29,9 @@ export function toLines(derivation: ChargeDerivation, amount: string): readonly 
         : {
             what: line.what,
             quality: line.quality,
-            pixels: line.pixels,
+            ...((line.what === "image" || line.what === "layer") && {
+              size: { pixels: line.pixels, isMost: line.pixels_source === "request" },
+            }),
             counted: { count: line.count, price: line.unit_price },
             amount: line.amount,
           },

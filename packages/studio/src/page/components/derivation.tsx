@@ -22,14 +22,11 @@ export function Derivation({
 }
 
 /** The derivation as lines of plain text, to be copied. */
-export function writeDerivation(
-  derivation: ChargeDerivation,
-  amount: string,
-  { derivation: text, language }: Messages,
-): string {
+export function writeDerivation(derivation: ChargeDerivation, amount: string, messages: Messages): string {
+  const { derivation: text } = messages;
   const ratio = derivation.group_ratio === "1" ? "" : ` × ${derivation.group_ratio} (${text.ratio})`;
   const lines = toLines(derivation, amount).map((line) => {
-    const name = nameLine(line, derivation, { text, language });
+    const name = nameLine(line, derivation, messages);
     const { what, counted, amount: part } = line;
     if (counted === undefined) return `${name}: ${part}`;
     const unit = isOfTokens(what) ? ` ${text.perMillion}` : "";
@@ -40,18 +37,31 @@ export function writeDerivation(
 
 /** What a line is of, with what its price depends on: `Images · high · 4,194,304 pixels`. */
 function nameLine(
-  { what, quality, pixels }: ShownLine,
+  { what, quality, size }: ShownLine,
   { decimal_places = 0 }: ChargeDerivation,
-  { text, language }: { readonly text: Messages["derivation"]; readonly language: string },
+  { derivation: text, language }: Messages,
 ): string {
   if (what === "rounding") return text.rounding(decimal_places);
-  const conditions = [quality, pixels && text.pixels(formatCount(pixels, language))];
-  return [text.what[what] ?? what, ...conditions.filter((part) => part !== undefined)].join(" · ");
+  const pixels = size?.pixels === undefined ? undefined : formatCount(size.pixels, language);
+  const written = size && (pixels === undefined ? text.sizeUnknown : text.pixels(pixels, size.isMost));
+  return [text.what[what] ?? what, quality, written].filter((part) => part !== undefined).join(" · ");
+}
+
+/** Of an estimate whose price may depend on the size: what it was computed for. */
+export function listConditions(
+  derivation: ChargeDerivation,
+  amount: string,
+  messages: Messages,
+): readonly string[] {
+  return toLines(derivation, amount)
+    .filter(({ size }) => size !== undefined)
+    .map((line) => nameLine(line, derivation, messages));
 }
 
 /** Each line is count × price × ratio. A ratio of 1 changes nothing and has no column. */
 function Lines({ derivation, amount }: { readonly derivation: ChargeDerivation; readonly amount: string }) {
-  const { derivation: text, language } = useMessages();
+  const messages = useMessages();
+  const { derivation: text, language } = messages;
   const { group_ratio } = derivation;
   const hasRatio = group_ratio !== "1";
   const lines = toLines(derivation, amount);
@@ -72,7 +82,7 @@ function Lines({ derivation, amount }: { readonly derivation: ChargeDerivation; 
         <tbody>
           {lines.map((line, index) => (
             <tr key={index}>
-              <td>{nameLine(line, derivation, { text, language })}</td>
+              <td>{nameLine(line, derivation, messages)}</td>
               <td class="number">{line.counted && formatCount(line.counted.count, language)}</td>
               <td class="number">
                 {line.counted?.price}

@@ -168,7 +168,8 @@ export const en = {
     ratio: "Group ratio",
     rounding: (places: number) =>
       `Rounding to ${places === 1 ? "1 decimal place" : `${places} decimal places`}`,
-    pixels: (pixels: string) => `${pixels} pixels`,
+    pixels: (pixels: string, isMost: boolean) => `${isMost ? "up to " : ""}${pixels} pixels`,
+    sizeUnknown: "size not known",
     unpriced: "The provider reported no tokens, so nothing could be charged.",
     line: "Line",
     count: "Count",
@@ -384,7 +385,7 @@ export const en = {
     models: "Models",
     order: "Order",
     priorityAndWeight: (priority: number, weight: number) =>
-      `priority ${priority} (the highest goes first), weight ${weight}`,
+      `priority ${priority} (highest first), weight ${weight}`,
     oneKey: "Key",
     keys: "Keys",
     nextAttempt: (when: string) => `next attempt ${when}`,

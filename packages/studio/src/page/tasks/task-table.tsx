@@ -37,7 +37,7 @@ export function TaskTable({
         usage.task,
         text.state,
         usage.dimensions.caller,
-        [usage.dimensions.model, "aside near"],
+        [usage.dimensions.model, "near"],
         [text.submitted, "aside"],
         [text.took, "aside"],
         onCancel !== undefined && [text.actions, "unnamed"],
@@ -97,7 +97,7 @@ function TaskRow({
       <td class="wrap whole" data-label={usage.dimensions.caller}>
         <bdi>{caller}</bdi>
       </td>
-      <td class="wrap whole aside near" data-label={usage.dimensions.model}>
+      <td class="wrap whole near" data-label={usage.dimensions.model}>
         <bdi>{model}</bdi>
       </td>
       <td class="fixed whole aside" data-label={text.submitted} title={createdAt}>

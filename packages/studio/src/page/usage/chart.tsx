@@ -294,7 +294,10 @@ function Legend({
   const messages = useMessages();
   const { by, measure } = selection;
   const { others } = report.series;
-  const { before: valueOf, writeTick } = MEASURE_RULES[measure];
+  const { before: valueOf, write, writeTick } = MEASURE_RULES[measure];
+  // As in the table below. What is written of requests has more than a number.
+  const writePart = (sums: UsageSums): string =>
+    measure === "spend" ? write(sums, messages) : writeTick(valueOf(sums) ?? 0, messages);
   return (
     <ul class="legend">
       {listParts(report, selection).map((line, index) => {
@@ -305,9 +308,7 @@ function Legend({
             <bdi class="chip-value">
               {line === others ? messages.usage.others(others.count) : nameOf(by, line.key, messages)}
             </bdi>
-            <span class="number soft">
-              {sums === undefined ? "–" : writeTick(valueOf(sums) ?? 0, messages)}
-            </span>
+            <span class="number soft">{sums === undefined ? "–" : writePart(sums)}</span>
           </li>
         );
       })}

@@ -32,8 +32,9 @@ export function OutcomeOf({ record }: { readonly record: UsageRecord }) {
   const isRetried = outcome === "succeeded" && attempts?.some(({ code }) => code !== undefined) === true;
   if (!isRetried) return status;
   return (
-    <span>
-      {status} <span class="small soft">{text.afterFailure}</span>
-    </span>
+    <div>
+      {status}
+      <div class="small soft after">{text.afterFailure}</div>
+    </div>
   );
 }

@@ -49,8 +49,8 @@ export function RefusedTable({
           text.time,
           text.requestId,
           text.result,
-          [text.dimensions.caller, "aside"],
-          [text.dimensions.model, "aside"],
+          [text.dimensions.caller, "near"],
+          [text.dimensions.model, "next"],
           [text.field, "aside"],
           [text.limit, "aside"],
         ]}
@@ -76,8 +76,8 @@ export function RefusedTable({
                   {status} {code}
                 </Status>
               </td>
-              <Name label={text.dimensions.caller} name={caller} />
-              <Name label={text.dimensions.model} name={model} />
+              <Name label={text.dimensions.caller} name={caller} room="near" />
+              <Name label={text.dimensions.model} name={model} room="next" />
               <Name label={text.field} name={param} />
               <Name label={text.limit} name={limit} />
             </tr>
@@ -92,9 +92,18 @@ export function RefusedTable({
   );
 }
 
-function Name({ label, name }: { readonly label: string; readonly name: string }) {
+function Name({
+  label,
+  name,
+  room = "aside",
+}: {
+  readonly label: string;
+  readonly name: string;
+  /** Beside a panel, which columns there is room for. */
+  readonly room?: "near" | "next" | "aside";
+}) {
   return (
-    <td class="wrap aside" data-label={label}>
+    <td class={`wrap ${room}`} data-label={label}>
       {name !== "" && <bdi>{name}</bdi>}
     </td>
   );

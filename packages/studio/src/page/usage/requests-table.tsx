@@ -238,10 +238,10 @@ function Table({
         text.time,
         text.requestId,
         text.result,
-        [text.dimensions.caller, "aside near"],
-        [text.dimensions.model, "aside near"],
+        [text.dimensions.caller, "near"],
+        [text.dimensions.model, "next"],
         [text.dimensions.channel, "aside"],
-        [text.images, "number"],
+        [text.images, "number aside"],
         [text.inUnit(text.duration, text.secondsUnit), "number aside"],
         [named(text.charge), "number"],
       ]}
@@ -265,16 +265,16 @@ function Table({
             <td data-label={text.result}>
               <OutcomeOf record={record} />
             </td>
-            <td class="wrap aside near" data-label={text.dimensions.caller}>
+            <td class="wrap near" data-label={text.dimensions.caller}>
               <bdi>{record.caller}</bdi>
             </td>
-            <td class="wrap aside near" data-label={text.dimensions.model}>
+            <td class="wrap next" data-label={text.dimensions.model}>
               <bdi>{record.model}</bdi>
             </td>
             <td class="wrap narrow aside" data-label={text.dimensions.channel}>
               {record.state === "settled" && <bdi>{record.channel}</bdi>}
             </td>
-            <td class="number" data-label={text.images}>
+            <td class="number aside" data-label={text.images}>
               {record.images}
             </td>
             <td class="number aside" data-label={text.inUnit(text.duration, text.secondsUnit)}>

@@ -3,9 +3,11 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { EstimateQuery, ModelEntry, Session } from "../../wire.js";
 import { call } from "../api.js";
 import { ActionButton } from "../components/action-button.js";
+import { listConditions } from "../components/derivation.js";
 import { Code, Failure, Loading } from "../components/feedback.js";
 import { TextField } from "../components/field.js";
 import { useNextFocus } from "../components/focus.js";
+import { useUnits, withUnit } from "../currency.js";
 import { formatAmount } from "../format.js";
 import { type Messages, useMessages } from "../messages/index.js";
 import { addressOf, go } from "../router.js";
@@ -388,7 +390,9 @@ function PriceOf({
   /** False while the fields cannot be sent. */
   readonly isAsked: boolean;
 }) {
-  const { try: text } = useMessages();
+  const messages = useMessages();
+  const { try: text } = messages;
+  const { unit, unitOf } = useUnits();
   const label = name !== undefined && <span class="small soft of-model">{name} </span>;
   if (!session.hasPrices) return <p class="small soft">{text.priceFree}</p>;
   if (error !== undefined) {
@@ -407,12 +411,19 @@ function PriceOf({
       </p>
     );
   }
+  const { amount, derivation } = estimate.charge;
   return (
     <div aria-busy={isOld}>
       <p>
         {label}
-        <span class="soft small">{text.atMost}</span> <strong>{formatAmount(estimate.charge.amount)}</strong>
+        <span class="soft small">{text.atMost}</span>{" "}
+        <strong>{withUnit(formatAmount(amount), unit ?? unitOf(estimate.model))}</strong>
       </p>
+      {listConditions(derivation, amount, messages).map((condition) => (
+        <p key={condition} class="small soft">
+          {condition}
+        </p>
+      ))}
       {estimate.size !== undefined && <p class="small soft">{text.replacedSize(estimate.size)}</p>}
       {notes.length > 0 && <p class="small soft">{notes.join(" ")}</p>}
       {estimate.ignored.length > 0 && <p class="small soft">{text.ignored(estimate.ignored.join(", "))}</p>}
