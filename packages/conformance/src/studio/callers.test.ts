@@ -182,6 +182,29 @@ describe.runIf(opened !== undefined)("Callers in Chromium", () => {
     await shoot(page, "callers-empty");
   });
 
+  it("lists signed-in users, whose budgets come from the app", async () => {
+    const { page, gateway, complaints } = await open();
+    const request = new Request("http://localhost/ai/v1/images/generations", {
+      method: "POST",
+      headers: { "content-type": "application/json", "sec-fetch-site": "same-origin" },
+      body: JSON.stringify({ model: SEEDREAM, prompt: "a fox" }),
+    });
+    await gateway.fetch(request, {
+      caller: () => ({ id: "ann", budget: { amount: "0.033", period: "day" } }),
+    });
+    await page.reload();
+
+    const row = page.getByRole("row", { name: /user:ann/ });
+    await row.getByText("90% used").waitFor();
+    await row.getByText("Signed-in user").waitFor();
+    await row.getByRole("link").click();
+    const panel = page.getByRole("complementary", { name: "Details of user:ann" });
+    await panel.getByText("0.003 of 0.033 per day").waitFor();
+    await panel.getByText("The function caller of your app gives the budget.").waitFor();
+    expect(await panel.getByRole("button").allTextContents()).toEqual(["Close"]);
+    expect(complaints).toEqual([]);
+  });
+
   it("says that the list cannot be read, and tries again", async () => {
     const { page, gateway } = await open({ path: "/channels" });
     await page.getByRole("link", { name: "ark", exact: true }).waitFor();

@@ -42,6 +42,7 @@ describe.runIf(opened !== undefined)(
         .getByRole("link")
         .click();
       await page.getByRole("complementary").getByText("The task arrived").waitFor();
+      expect(new URL(page.url()).pathname).toMatch(/\/tasks$/);
       expect(complaints).toEqual([]);
     });
 
@@ -60,14 +61,30 @@ describe.runIf(opened !== undefined)(
       expect(statuses).toEqual([200, 403, 400, 429]);
 
       await page.getByRole("link", { name: "Usage" }).click();
-      await page.getByRole("link", { name: "3 more were refused before a provider" }).click();
+      await page.locator(".figures > div", { hasText: "Not successful" }).getByText("75%").waitFor();
+      await page.getByRole("link", { name: "3 refused before a provider" }).click();
+      await expect.poll(() => page.evaluate("document.activeElement.id")).toBe("requests");
+      expect(await page.locator("#requests").isVisible()).toBe(true);
       await page.getByText("403 insufficient_quota").first().waitFor();
       await page.getByText("400 invalid_request_error").first().waitFor();
       await page
         .getByRole("row", { name: /429 rate_limit_exceeded/ })
         .getByRole("link")
         .click();
-      await page.getByRole("complementary").getByText("No provider got this request.").waitFor();
+      const panel = page.getByRole("complementary");
+      await panel.getByText("No provider got this request.").waitFor();
+      await page
+        .getByRole("row", { name: /403 insufficient_quota/ })
+        .getByRole("link")
+        .click();
+      await expect.poll(() => panel.getByText("Left of the budget").count()).toBe(1);
+      await panel.getByText("0.01", { exact: true }).waitFor();
+      await panel.getByRole("link", { name: "tester" }).click();
+      await page.getByRole("complementary", { name: "Details of tester" }).waitFor();
+      await page.keyboard.press("Control+k");
+      await page.getByRole("option", { name: "Failed requests of the last 24 hours" }).click();
+      await page.getByText("No request matches these filters.").waitFor();
+      await page.locator("#requests").getByRole("link", { name: "3 refused before a provider" }).waitFor();
     });
   },
 );

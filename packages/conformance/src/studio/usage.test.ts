@@ -285,7 +285,7 @@ describe.runIf(opened !== undefined)("Usage in Chromium", () => {
     const { page } = await open({ path: "/usage", gateway: { ledger } });
 
     const note = page.getByText("only the first 100,000 of these requests");
-    await page.getByRole("heading", { name: "Requests 100,000" }).waitFor();
+    await page.getByRole("button", { name: "Reached a provider 100,000" }).waitFor();
     expect(await note.count()).toBe(0);
     requests = 100_001;
     await page.getByRole("button", { name: "Refresh" }).click();
@@ -369,7 +369,7 @@ describe.runIf(opened !== undefined)("Usage in Chromium", () => {
     await page.keyboard.press("Enter");
     await expect.poll(() => requests.count()).toBe(1);
     await page.locator(".figure", { hasText: "0.03" }).waitFor();
-    await page.getByRole("heading", { name: "Requests 1" }).waitFor();
+    await page.getByRole("button", { name: "Reached a provider 1", exact: true }).waitFor();
     const shared = page.url();
     await page.goBack();
     await expect.poll(() => requests.count()).toBe(8);

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { openBrowser } from "../browser/open-browser.js";
 import { measureSlowness } from "../support/measure-slowness.js";
-import { CALLER_KEY } from "../support/test-gateway.js";
+import { CALLER_KEY, SEEDREAM } from "../support/test-gateway.js";
 import { useProviders } from "../support/use-providers.js";
 import { fillLedger, SHOWN_ID } from "./fill-ledger.js";
 import { findAxeProblems } from "./find-problems.js";
@@ -34,6 +34,13 @@ describe.runIf(opened !== undefined)("a visit to the studio", () => {
 
   it("of an operator in the morning: health, yesterday's spend and budgets, without a click, in five seconds", async () => {
     const { page, gateway, complaints } = await open();
+    const asked = new Request("http://localhost/ai/v1/images/generations", {
+      method: "POST",
+      headers: { "content-type": "application/json", "sec-fetch-site": "same-origin" },
+      body: JSON.stringify({ model: SEEDREAM, prompt: "a fox" }),
+    });
+    const sent = await gateway.fetch(asked, { caller: () => ({ id: "ann", budget: "0.04" }) });
+    expect(sent.status).toBe(200);
     providers().emulator.faults.add({ status: 401, times: 1 });
     await gateway.probeChannel("ark");
 
@@ -43,7 +50,7 @@ describe.runIf(opened !== undefined)("a visit to the studio", () => {
     await overview.getByText("1 of 2 channels ready").waitFor();
     await overview.getByText("ark: Cooling down").waitFor();
     await overview.getByText("2 callers are at 80% or more").waitFor();
-    await overview.getByText("design-team 100%, web-shop 9").waitFor();
+    await overview.getByText(/^design-team 100%, web-shop 9\d%, user:ann 75%$/).waitFor();
     await overview.locator(".spent", { hasText: /^0\.\d+$/ }).waitFor();
     const took = performance.now() - startedAt;
 

@@ -29,6 +29,17 @@ it("the alerts of all callers or of one are listed, with whether they were deliv
   expect((await send({ path: "/api/alerts?caller=other" })).json).toEqual({ alerts: [] });
 });
 
+it("an alert names the endpoints of webhooks that it has a message for", async () => {
+  const secrets = [`whsec_${Buffer.alloc(32, 7).toString("base64")}`];
+  const orders = { url: "https://hooks.example.com/", secrets };
+  const { send } = await openAlerted({ callers, webhooks: { endpoints: { shop: { orders } } } });
+
+  await vi.waitFor(async () => {
+    const { json } = await send({ path: "/api/alerts" });
+    expect(json).toMatchObject({ alerts: [{ isForOnBudget: false, endpoints: ["orders"] }] });
+  });
+});
+
 it("an alert that nobody gets says so", async () => {
   const { send } = await openAlerted({ callers });
   expect((await send({ path: "/api/alerts" })).json).toMatchObject({

@@ -1,6 +1,7 @@
 import type { GatewayOptions } from "@calotype/core";
 import { describe, expect, it } from "vitest";
 import { CALLER_KEY, MODEL, type OpenStudio, openStudio } from "../testing/open-studio.js";
+import type { ChannelFacts } from "../wire.js";
 
 /** The key of a channel, of which only the last four characters are shown. */
 const CHANNEL_KEY = "channel-canary-9b1f0a64";
@@ -52,6 +53,9 @@ describe("the channels", () => {
       errors: [{ status: 429, requestId: made.headers["x-request-id"] }],
     });
     expect((await test.send({ path: "/api/channels/ark-2/errors" })).json).toEqual({ errors: [] });
+    const [first, second] = (await test.send({ path: "/api/channels" })).json as readonly ChannelFacts[];
+    expect(first?.lastError).toMatchObject({ status: 429, requestId: made.headers["x-request-id"] });
+    expect(second).not.toHaveProperty("lastError");
   });
 });
 

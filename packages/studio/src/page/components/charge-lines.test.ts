@@ -1,5 +1,9 @@
+import type { ItemizedDerivation } from "@calotype/core/billing";
 import { expect, it } from "vitest";
 import type { ChargeDerivation } from "../../wire.js";
+
+type ChargeLine = ItemizedDerivation["lines"][number];
+
 import { toLines } from "./charge-lines.js";
 
 const BY_IMAGE = {
@@ -84,4 +88,25 @@ it.each<[string, ChargeDerivation, string, readonly (readonly [string, string])[
   ],
 ])("has the lines of a charge %s", (_case, derivation, amount, lines) => {
   expect(toLines(derivation, amount).map((line) => [line.what, line.amount])).toEqual(lines);
+});
+
+it("the lines of images have the size that their price depends on", () => {
+  const line = { what: "image", count: 2, source: "images", unit_price: "0.6", amount: "1.2" } as const;
+  const sizesOf = (...lines: readonly ChargeLine[]) =>
+    toLines({ pricing_mode: "per-request", lines, group_ratio: "1", exact: "1.2" }, "1.2").map(
+      ({ size }) => size,
+    );
+  expect(
+    sizesOf(
+      { ...line, pixels: 4_194_304, pixels_source: "response" },
+      { ...line, what: "layer", pixels: 9, pixels_source: "request" },
+      line,
+      { ...line, what: "reference_image" },
+    ),
+  ).toEqual([
+    { pixels: 4_194_304, isMost: false },
+    { pixels: 9, isMost: true },
+    { isMost: false },
+    undefined,
+  ]);
 });
