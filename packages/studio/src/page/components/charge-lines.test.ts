@@ -103,10 +103,5 @@ it("the lines of images have the size that their price depends on", () => {
       line,
       { ...line, what: "reference_image" },
     ),
-  ).toEqual([
-    { pixels: 4_194_304, isMost: false },
-    { pixels: 9, isMost: true },
-    { isMost: false },
-    undefined,
-  ]);
+  ).toEqual([{ pixels: 4_194_304, isMost: false }, { pixels: 9, isMost: true }, undefined, undefined]);
 });

@@ -14,7 +14,7 @@ export interface ShownLine {
   readonly what: string;
   readonly quality?: string | undefined;
   /** Where the price may depend on them, the pixels of the largest image, or the most that were requested. */
-  readonly size?: { readonly pixels: number | undefined; readonly isMost: boolean };
+  readonly size?: { readonly pixels: number; readonly isMost: boolean };
   /** The price of one, or of a million tokens. Absent: the rounding. */
   readonly counted?: { readonly count: number; readonly price: string };
   readonly amount: string;
@@ -29,7 +29,7 @@ export function toLines(derivation: ChargeDerivation, amount: string): readonly 
         : {
             what: line.what,
             quality: line.quality,
-            ...((line.what === "image" || line.what === "layer") && {
+            ...(line.pixels !== undefined && {
               size: { pixels: line.pixels, isMost: line.pixels_source === "request" },
             }),
             counted: { count: line.count, price: line.unit_price },

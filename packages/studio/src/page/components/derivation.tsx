@@ -42,8 +42,7 @@ function nameLine(
   { derivation: text, language }: Messages,
 ): string {
   if (what === "rounding") return text.rounding(decimal_places);
-  const pixels = size?.pixels === undefined ? undefined : formatCount(size.pixels, language);
-  const written = size && (pixels === undefined ? text.sizeUnknown : text.pixels(pixels, size.isMost));
+  const written = size && text.pixels(formatCount(size.pixels, language), size.isMost);
   return [text.what[what] ?? what, quality, written].filter((part) => part !== undefined).join(" · ");
 }
 

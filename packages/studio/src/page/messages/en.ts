@@ -169,7 +169,6 @@ export const en = {
     rounding: (places: number) =>
       `Rounding to ${places === 1 ? "1 decimal place" : `${places} decimal places`}`,
     pixels: (pixels: string, isMost: boolean) => `${isMost ? "up to " : ""}${pixels} pixels`,
-    sizeUnknown: "size not known",
     unpriced: "The provider reported no tokens, so nothing could be charged.",
     line: "Line",
     count: "Count",

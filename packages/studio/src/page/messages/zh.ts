@@ -155,7 +155,6 @@ export const zh: Messages = {
     ratio: "分组倍率",
     rounding: (places) => `四舍五入到 ${places} 位小数`,
     pixels: (pixels, isMost) => `${isMost ? "最多 " : ""}${pixels} 像素`,
-    sizeUnknown: "尺寸未知",
     unpriced: "服务商没有报告 token，因此无法收费。",
     line: "项目",
     count: "数量",
