@@ -3,6 +3,7 @@ export type { FieldChanges } from "./channels/channel.js";
 export type { ChannelStatus } from "./channels/channel-status.js";
 export type { ChannelPause, ChannelState, KeyStatus, ModelStatus } from "./contract/channel-state.js";
 export type { ExpiringKey, KeyFunction, KeyRequest } from "./contract/key-source.js";
+export type { RefusingBudget } from "./errors.js";
 export type { AlertReports, ListedAlert } from "./features/alerts/alerts-feature.js";
 export type {
   BudgetReports,
