@@ -202,6 +202,7 @@ describe.runIf(opened !== undefined)("Callers in Chromium", () => {
     await panel.getByText("0.003 of 0.033 per day").waitFor();
     await panel.getByText("The function caller of your app gives the budget.").waitFor();
     expect(await panel.getByRole("button").allTextContents()).toEqual(["Close"]);
+    await shoot(page, "callers-user");
     expect(complaints).toEqual([]);
   });
 

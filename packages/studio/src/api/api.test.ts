@@ -131,6 +131,14 @@ describe("Try", () => {
   });
 });
 
+/** Sends a request of a page of the app, whose function `caller` returns a user. */
+async function postAs(gateway: Gateway, user: Caller): Promise<number> {
+  const headers = { "content-type": "application/json", "sec-fetch-site": "same-origin" };
+  const url = "http://gateway.test/v1/images/generations";
+  const request = new Request(url, { method: "POST", headers, body: JSON.stringify(FIELDS) });
+  return (await gateway.fetch(request, { caller: () => user })).status;
+}
+
 describe("callers", () => {
   it("are listed if a budget cannot be read, and only the log has the error of the database", async () => {
     const { send, gateway, log } = openStudio();
@@ -206,14 +214,6 @@ describe("callers", () => {
     ]);
     expect(text).not.toContain(CALLER_KEY);
   });
-
-  /** Sends a request of a page of the app, whose function `caller` returns a user. */
-  async function postAs(gateway: Gateway, user: Caller): Promise<number> {
-    const headers = { "content-type": "application/json", "sec-fetch-site": "same-origin" };
-    const url = "http://gateway.test/v1/images/generations";
-    const request = new Request(url, { method: "POST", headers, body: JSON.stringify(FIELDS) });
-    return (await gateway.fetch(request, { caller: () => user })).status;
-  }
 
   it("include signed-in users with the budgets of their last requests", async () => {
     const { send, gateway } = openStudio();

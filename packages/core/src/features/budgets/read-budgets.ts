@@ -140,7 +140,7 @@ function toUserBudget({ caller: id, settled, held, budget, newest }: CallerAccou
   const total = { settled, held };
   if (budget !== null) return { id, budget, spent: withLimit(total, budget) };
   const period = newest && parsePeriodKey(newest.key);
-  if (period === undefined || newest?.budget == null) return { id, spent: total };
+  if (newest === undefined || newest.budget === null || period === undefined) return { id, spent: total };
   const { unit, timeZone } = period;
   const { key, from, to } = findPeriod({ unit, timeZone }, now);
   const spent = key === newest.key ? newest : { settled: "0", held: "0" };

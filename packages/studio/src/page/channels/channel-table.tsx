@@ -58,7 +58,7 @@ export function ChannelTable({
                 <div class="small soft family">{own === undefined ? "…" : familyOf(own)}</div>
               </td>
               <HealthCell health={channel}>
-                <LastError channel={channel} recorded={own?.lastError} />
+                {channel.state === "ready" && <LastError channel={channel} recorded={own?.lastError} />}
               </HealthCell>
               <td class="whole aside" data-label={text.lastHour}>
                 <LastHour parts={channel.lastHour} />

@@ -1,8 +1,5 @@
-import type { ItemizedDerivation } from "@calotype/core/billing";
 import { expect, it } from "vitest";
 import type { ChargeDerivation } from "../../wire.js";
-
-type ChargeLine = ItemizedDerivation["lines"][number];
 
 import { toLines } from "./charge-lines.js";
 
@@ -92,16 +89,17 @@ it.each<[string, ChargeDerivation, string, readonly (readonly [string, string])[
 
 it("the lines of images have the size that their price depends on", () => {
   const line = { what: "image", count: 2, source: "images", unit_price: "0.6", amount: "1.2" } as const;
-  const sizesOf = (...lines: readonly ChargeLine[]) =>
-    toLines({ pricing_mode: "per-request", lines, group_ratio: "1", exact: "1.2" }, "1.2").map(
-      ({ size }) => size,
-    );
-  expect(
-    sizesOf(
-      { ...line, pixels: 4_194_304, pixels_source: "response" },
-      { ...line, what: "layer", pixels: 9, pixels_source: "request" },
-      line,
-      { ...line, what: "reference_image" },
-    ),
-  ).toEqual([{ pixels: 4_194_304, isMost: false }, { pixels: 9, isMost: true }, undefined, undefined]);
+  const lines = [
+    { ...line, pixels: 4_194_304, pixels_source: "response" },
+    { ...line, what: "layer", pixels: 9, pixels_source: "request" },
+    line,
+  ] as const;
+  const derivation = { pricing_mode: "per-request", lines, group_ratio: "1", exact: "3.6" } as const;
+
+  const shown = toLines(derivation, "3.6");
+  expect(shown.map(({ size }) => size)).toEqual([
+    { pixels: 4_194_304, isMost: false },
+    { pixels: 9, isMost: true },
+    undefined,
+  ]);
 });
