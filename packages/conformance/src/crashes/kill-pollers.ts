@@ -59,7 +59,10 @@ export async function killPollers({ seed, kills }: PollerRound): Promise<PollerO
     for (let kill = 0; kill < kills; kill++) {
       const server = await next.start(plan(kill));
       next = spawnServer<JobPlan>(PROGRAM); // It loads its code meanwhile.
+      const before = emulator.requests.length;
       const sent = askAll(server, wishes, random);
+      // Most kills come after a provider was called, also on a busy machine.
+      if (random() < 0.8) await waitFor(async () => emulator.requests.length > before);
       await sleep(random() * 500);
       await server.kill();
       await sent;

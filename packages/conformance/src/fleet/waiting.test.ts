@@ -66,7 +66,7 @@ await describeWithService(REDIS, (redisUrl) => {
   }
 
   it("the requests of a caller to three processes wait, are served in their order, and never exceed its limit", async () => {
-    const { servers, generate, seen, most } = await open(150);
+    const { servers, generate, seen, most } = await open(300);
     const images: Promise<unknown>[] = [];
     // The first request of a process takes longer.
     for (const [index, server] of servers.entries()) await generate(server, index + 1, "first");
@@ -74,7 +74,7 @@ await describeWithService(REDIS, (redisUrl) => {
     for (let index = 0; index < 12; index++) {
       images.push(generate(servers[index % 3], 0, String(index)));
       // A request has its place in Redis when it was refused.
-      await sleep(60);
+      await sleep(150);
     }
     expect(new Set(await Promise.all(images))).toEqual(new Set([IMAGE]));
     expect(most.ofOneCaller).toBe(1);
