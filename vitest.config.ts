@@ -103,7 +103,7 @@ export default defineConfig({
     ],
     env: { TEST_SEED: String(SEED) },
     // More than cores: much of the suite waits, for times to pass and for processes to start.
-    maxWorkers: availableParallelism() + 5,
+    maxWorkers: availableParallelism() + 3,
     // Never what is tested: a machine with much else to do is slow, and no test is wrong for that.
     testTimeout: 120_000,
     // Titles show whole values. vitest would cut them after 40 characters.

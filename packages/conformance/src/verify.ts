@@ -51,7 +51,7 @@ rmSync(tarballs, { recursive: true });
 
 async function printPlan(): Promise<void> {
   const titles = [...CHECKS, TESTS].map(({ title }, index) => `  ${index + 1}. ${title}\n`).join("");
-  process.stdout.write(`This takes about eight minutes on two cores. It checks:\n${titles}`);
+  process.stdout.write(`This takes about ten minutes on two cores. It checks:\n${titles}`);
   for (const service of [POSTGRES, REDIS]) process.stdout.write(`${await describeService(service)}\n`);
 }
 

@@ -128,6 +128,15 @@ describe("an alert about a budget", () => {
     );
     await spend("me");
     await vi.waitFor(() => expect(received).toHaveLength(2), PATIENCE);
+    // The gateway has read both responses: a lease does not end in between.
+    await vi.waitFor(
+      async () =>
+        expect(await gateway.webhooks.list({ caller: "me" })).toMatchObject([
+          { attempts: 1 },
+          { attempts: 1 },
+        ]),
+      PATIENCE,
+    );
     for (let minutes = 0; minutes < 24 * 60; minutes += 10) {
       pass(600_000);
       await gateway.runTasks();
