@@ -6,7 +6,7 @@ import { holdOf, recordOf } from "./testing/entries.js";
 import { recordStatements } from "./testing/record-statements.js";
 
 /** More rows than any call of this file should read. */
-const MANY = 20_000;
+const MANY = 60_000;
 
 await describeWithPostgres("the work of a call that is made alone", ({ url, nameSchema }) => {
   /** A ledger whose calls all use the same connection. */
@@ -89,7 +89,8 @@ await describeWithPostgres("the work of a call that is made alone", ({ url, name
     const read = after.rows - before.rows;
     expect(read).toBeGreaterThan(0);
     expect(read).toBeLessThan(150);
-    expect(after.pages - before.pages).toBeLessThan(450);
+    // About 270, and 380 beside other tests. A plan that reads an index of all records: more than a thousand.
+    expect(after.pages - before.pages).toBeLessThan(700);
   });
 });
 
