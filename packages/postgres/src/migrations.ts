@@ -6,7 +6,7 @@ import { HOURLY_TOTALS } from "./sql/hourly-totals.js";
 import { KEPT_ALERTS } from "./sql/kept-alerts.js";
 import { KEPT_HOLDS } from "./sql/kept-holds.js";
 import { LATE_RECORDS } from "./sql/late-records.js";
-import { MONTHLY_RECORDS } from "./sql/monthly-records.js";
+import { DROP_MONTH, MONTHLY_RECORDS } from "./sql/monthly-records.js";
 import { OUTBOX } from "./sql/outbox.js";
 import { OUTBOX_READERS } from "./sql/outbox-readers.js";
 import { RECORD_TIMES } from "./sql/record-times.js";
@@ -554,7 +554,7 @@ export const MIGRATIONS: readonly string[] = [
   [OUTBOX_READERS, CHANGES_WITHOUT_NOTIFY].join(""),
   MONTHLY_RECORDS,
   WITHOUT_COMPILATION,
-  RECORD_TIMES,
+  [RECORD_TIMES, DROP_MONTH].join(""),
   KEPT_ALERTS,
 ];
 

@@ -118,4 +118,21 @@ await describeWithPostgres("the outbox", ({ pool, nameSchema }) => {
     ]);
     await ledger.close();
   });
+
+  it("has no delivered alert that a process of the version before would deliver again", async () => {
+    const schema = nameSchema();
+    const query = queryOf(schema);
+    const ledger = createPostgresLedger({ pool, schema, now: () => Date.now() + 1 });
+    await ledger.hold(holdOf({ id: "req_1", amount: "1", budget: "2" }));
+    await ledger.settle(recordOf({ id: "req_1", charge: "1" }));
+    const leased = await ledger.outbox.lease("alert", OPTIONS);
+    const listDue = (): Promise<unknown> =>
+      query(`SELECT threshold FROM {schema}.outbox_entries
+        WHERE threshold IS NOT NULL AND endpoint IS NULL AND due_at <= clock_timestamp() + interval '1 s'`);
+    expect(await listDue()).toEqual([{ threshold: 50 }]);
+    await ledger.outbox.done("alert", leased);
+    expect(await listDue()).toEqual([]);
+    expect(await ledger.outbox.listAlerts?.({}, 9)).toMatchObject([{ threshold: 50, state: "delivered" }]);
+    await ledger.close();
+  });
 });

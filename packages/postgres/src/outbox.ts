@@ -179,7 +179,8 @@ export function createOutbox(
     alert: (alerts) => {
       const names = alerts.map(toStoredName);
       return database.run({
-        sql: `UPDATE ${table} e SET state = 'delivered'
+        // Processes of an older version do not look at the state of an alert, only at the time when it is due.
+        sql: `UPDATE ${table} e SET state = 'delivered', due_at = 'infinity'
           FROM unnest($1::text[], $2::text[], $3::int[]) AS d (caller, period, threshold)
           WHERE e.threshold IS NOT NULL AND e.endpoint IS NULL AND e.caller = d.caller AND e.period = d.period AND e.threshold = d.threshold`,
         values: [

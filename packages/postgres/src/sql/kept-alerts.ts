@@ -1,6 +1,6 @@
 /**
  * Alerts that were delivered stay in the outbox, with the state `delivered`, until `forget_alerts` deletes them. A step of `MIGRATIONS`.
- * The view has those that wait. Processes of an older version delete what they have delivered.
+ * They are never due, so that processes of an older version do not deliver them again. The view has those that wait.
  */
 export const KEPT_ALERTS = `
   CREATE OR REPLACE VIEW {schema}.budget_alerts AS

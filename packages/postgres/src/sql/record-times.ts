@@ -1,6 +1,5 @@
 import { COST_SUMS, SETTLE_PARAMETERS, writeSettlement } from "./hourly-totals.js";
 import { RECORD_WITH_LATE } from "./late-records.js";
-import { DROP_MONTH } from "./monthly-records.js";
 
 /** As in `costs.ts`. Most records begin otherwise, and a search in the whole record takes longer than to look at its beginning. */
 const COST = String.raw`CASE WHEN starts_with(i.record, '{"cost":"') THEN substring(left(i.record, 100) from '^\{"cost":"([0-9.]+)"')::numeric END`;
@@ -99,7 +98,6 @@ export const RECORD_TIMES = `
   END $$;
   ALTER FUNCTION {schema}.find_recorded SET plan_cache_mode = force_generic_plan;
 
-  ${DROP_MONTH}
   -- It calls functions that are only stable. PostgreSQL puts it into the statements that call it only if it says so itself.
   ALTER FUNCTION {schema}.with_field STABLE;
 

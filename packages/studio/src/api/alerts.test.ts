@@ -40,7 +40,7 @@ it("an alert names the endpoints of webhooks that it has a message for", async (
   });
 });
 
-it("an alert that nobody gets says so", async () => {
+it("an alert without a receiver says so", async () => {
   const { send } = await openAlerted({ callers });
   expect((await send({ path: "/api/alerts" })).json).toMatchObject({
     alerts: [{ state: "not_sent", isForOnBudget: false, endpoints: [] }],

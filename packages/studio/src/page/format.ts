@@ -78,7 +78,7 @@ export function placesOf(amounts: readonly (string | null | undefined)[]): numbe
   return longestFraction(amounts.map((amount) => formatShort(amount ?? "0")));
 }
 
-/** The size of a file in megabytes, or in kilobytes, of which there is at least one. */
+/** The size of a file in megabytes, or in kilobytes, at least 1 kB. */
 export function formatBytes(bytes: number, language: string): string {
   const isLarge = bytes >= 1_000_000;
   return new Intl.NumberFormat(language, {

@@ -286,11 +286,10 @@ class PassingImage {
     if (this.#marker.isKnownFormat) this.#raw = [];
     if (this.#marker.result === undefined) return [];
     if (this.#mode === undefined) {
-      const replacement = this.#handler.decided(this.#marker, this.#found);
-      this.#mode =
-        replacement !== undefined ? "withheld" : this.#marker.isKnownFormat ? "encoded" : "as sent";
-      this.members = replacement?.members;
-      if (replacement !== undefined) return [encodeText(replacement.base64)];
+      const substitute = this.#handler.decided(this.#marker, this.#found);
+      this.#mode = substitute !== undefined ? "withheld" : this.#marker.isKnownFormat ? "encoded" : "as sent";
+      this.members = substitute?.members;
+      if (substitute !== undefined) return [encodeText(substitute.base64)];
       if (this.#mode === "as sent") return this.#raw;
     }
     if (this.#mode !== "encoded" || bytes.length === 0) return [];

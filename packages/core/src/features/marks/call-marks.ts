@@ -5,6 +5,7 @@ import { WithheldError } from "../../upstream/image-marks.js";
 import { isLabelledAsEvents } from "../../upstream/read.js";
 import type { Transport, TransportResponse } from "../../upstream/transport.js";
 import { openFlow, StagedFlow } from "../../util/chunk-flow.js";
+import { writeErrorMember } from "../results/native-responses.js";
 import { Base64Stage, type FoundImage, type Substitute } from "./base64-stage.js";
 import { ImageMarker, markImage } from "./image-marker.js";
 import type { Mark } from "./mark.js";
@@ -148,8 +149,7 @@ export class AttemptMarks implements CallMarks {
     if (this.#isDraft(found)) return { base64: "" };
     if (this.#options.request.operation === "native" && !isLabelledAsEvents(headers)) {
       this.#emptied++;
-      const { code, message } = createWithheldError(marker.result);
-      return { base64: "", members: `,"error":${JSON.stringify({ code, message })}` };
+      return { base64: "", members: writeErrorMember(createWithheldError(marker.result)) };
     }
     return { base64: `${this.#token}${marker.result?.replaceAll("_", "0")}` };
   }

@@ -63,7 +63,7 @@ function listChanges(
   after: ResultImage | undefined,
   error: ResultError | undefined,
 ): readonly (readonly [before: string, json: string])[] {
-  let member = after === undefined && error !== undefined ? `,"error":${JSON.stringify(toShown(error))}` : "";
+  let member = after === undefined && error !== undefined ? writeErrorMember(error) : "";
   return (["url", "b64_json"] as const).flatMap((name) => {
     const string = before[name];
     if (typeof string !== "string" || string === "") return [];
@@ -235,10 +235,12 @@ function toFailedEvent({ leftOut, format }: StreamShape, event: JsonObject, erro
   return { ...kept, type: String(event["type"]).replace("completed", "usage"), extra: { errors: [error] } };
 }
 
-const toShown = ({ code, message }: ResultError): Pick<ResultError, "code" | "message"> => ({
-  code,
-  message,
-});
+type ShownError = Pick<ResultError, "code" | "message">;
+
+const toShown = ({ code, message }: ShownError): ShownError => ({ code, message });
+
+/** The error of an image that is not delivered, as a further member of its object. */
+export const writeErrorMember = (error: ShownError): string => `,"error":${JSON.stringify(toShown(error))}`;
 
 /** The data of an event that was held. */
 function readData(text: string): JsonObject {

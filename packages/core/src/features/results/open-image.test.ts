@@ -36,7 +36,7 @@ describe("openImage", () => {
     expect(await read(open(), ID, { first: 1, last: 2 })).toEqual({ ...facts, bytes: [2, 3] });
   });
 
-  it("finds nothing under another id, and does not ask the store for what is no id", async () => {
+  it("finds nothing under another id, and does not ask the store for a string that is not an id", async () => {
     const find = vi.fn<NonNullable<ResultStore["open"]>>(async () => undefined);
     const gateway = open({ open: find });
     expect(await gateway.openImage("../secret")).toBeUndefined();

@@ -16,7 +16,7 @@ export interface ResultsApi {
    * Opens an image that was stored, for the operator. Read its body to the end, or call `return()` of its iterator. Returns `undefined`
    * if there is none, for example because it has expired. Rejects if the store fails or takes too long.
    *
-   * @param id one of `stored` of a usage record. Whoever knows an id can read the image here, so check who asks.
+   * @param id one of `stored` of a usage record. Anyone who knows an id can read the image with it, so check who asks.
    * @param range Default: the whole image. Always within the image.
    * @throws TypeError if the gateway stores no images, or its store cannot read them
    */

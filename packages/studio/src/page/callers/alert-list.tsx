@@ -25,7 +25,7 @@ export function countRecent(alerts: readonly ShownAlert[]): number {
   return alerts.filter(({ time }) => Date.parse(time) > Date.now() - DAY_MS).length;
 }
 
-/** Budgets of which a part was reached: how much was spent, when, and whether someone was told. */
+/** The alerts about budgets: what was spent, when, and whether the alert was sent. */
 export function AlertList({
   alerts,
   hasCallers = false,

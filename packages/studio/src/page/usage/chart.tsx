@@ -295,7 +295,7 @@ function Legend({
   const { by, measure } = selection;
   const { others } = report.series;
   const { before: valueOf, write, writeTick } = MEASURE_RULES[measure];
-  // As in the table below. What is written of requests has more than a number.
+  // As in the table below. The text for requests has more than a number.
   const writePart = (sums: UsageSums): string =>
     measure === "spend" ? write(sums, messages) : writeTick(valueOf(sums) ?? 0, messages);
   return (
