@@ -2,9 +2,10 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { findFreePort } from "@calotype/conformance/support/find-free-port";
 import { startChild } from "../system/child.ts";
 import type { StartContext, Target } from "../target.ts";
-import { findFreePort, waitForPort } from "./free-port.ts";
+import { waitForPort } from "./wait-for-port.ts";
 
 /** Returns the reason why nginx cannot take part, if there is one. */
 export function findNginxObstacle(): string | undefined {

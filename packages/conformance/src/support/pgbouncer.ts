@@ -1,11 +1,11 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Pool } from "pg";
+import { findFreePort } from "./find-free-port.ts";
 import { type Service, urlOf } from "./service.ts";
 
 /** The program of PgBouncer. Its address is the path. */
@@ -32,7 +32,7 @@ export interface PgBouncer {
 export async function startPgBouncer(database: string): Promise<PgBouncer> {
   const { hostname, port, username, pathname } = new URL(database);
   const directory = await mkdtemp(join(tmpdir(), "pgbouncer-"));
-  const ownPort = await findPort();
+  const ownPort = await findFreePort();
   const file = join(directory, "pgbouncer.ini");
   await writeFile(
     file,
@@ -70,17 +70,6 @@ max_client_conn = 200
     await untilReady(url);
   };
   return { url, restart, stop };
-}
-
-async function findPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  const port = typeof address === "object" ? address?.port : undefined;
-  server.close();
-  await once(server, "close");
-  if (port === undefined) throw new Error("The server has no port.");
-  return port;
 }
 
 async function untilReady(url: string): Promise<void> {

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
+import { findFreePort } from "./find-free-port.ts";
 import type { Service } from "./needs-service.ts";
 import { run } from "./run.ts";
 
@@ -38,7 +38,8 @@ export async function startRedisServer(
   program: string,
   options: readonly string[] = [],
 ): Promise<RedisServer> {
-  const port = await findPort();
+  // The port of the cluster bus is 10,000 higher.
+  const port = await findFreePort(10_000);
   const folder = mkdtempSync(join(tmpdir(), "calotype-redis-"));
   const url = `redis://127.0.0.1:${port}`;
   const args = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder, ...options];
@@ -93,27 +94,5 @@ async function untilReady(server: ChildProcess, url: string): Promise<void> {
   } finally {
     watch.abort();
     client.disconnect();
-  }
-}
-
-/**
- * A port below the range that systems give to clients. The port of the cluster bus, 10,000 higher, must be
- * below it too.
- */
-async function findPort(): Promise<number> {
-  const port = 10_000 + Math.floor(Math.random() * 10_000);
-  const isFree = (await Promise.all([port, port + 10_000].map(canListen))).every(Boolean);
-  return isFree ? port : await findPort();
-}
-
-async function canListen(port: number): Promise<boolean> {
-  const server = createServer();
-  try {
-    await once(server.listen(port, "127.0.0.1"), "listening");
-    return true;
-  } catch {
-    return false; // another has it
-  } finally {
-    server.close();
   }
 }

@@ -1,20 +1,8 @@
-import { once } from "node:events";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
-import { portOf } from "../system/port-of.ts";
 
 const MAX_TRIES = 200;
 const PAUSE_MS = 50;
-
-/** Returns a free port, for programs that cannot choose one themselves. */
-export async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const port = portOf(server);
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 /** Waits until a program listens on a port. @throws after ten seconds */
 export async function waitForPort(port: number): Promise<void> {
